@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/Register.cpp: the passes of this library, registered from C.
+
+#include "Transforms/Passes.h"
+#include "Support/Registration.h"
+
+void pn_transforms_register_passes(void) { polynest::registerTransformsPasses(); }

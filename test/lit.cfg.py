@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# lit configuration: one for the whole tree.
+import os
+
+import lit.formats
+
+config.name = "polynest"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "python", "benchmark", "CMakeLists.txt"]
+config.test_source_root = os.path.join(config.polynest_source_dir, "test")
+config.test_exec_root = os.path.join(config.polynest_build_dir, "test")
+
+path = [os.path.join(config.polynest_build_dir, "bin"), config.llvm_bin_dir]
+config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+config.substitutions.append(("%source", config.polynest_source_dir))
+config.substitutions.append(("%build", config.polynest_build_dir))
+if config.sanitize:
+    # LLVM keeps its registries until exit.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    config.available_features.add("sanitizer")
