@@ -29,4 +29,116 @@ def GuardIntegerDivision : Pass<"polynest-guard-integer-division"> {
   ];
 }
 
+def ConvertEntries : Pass<"polynest-convert-entries", "mlir::ModuleOp"> {
+  let summary = "Turn tensors at function boundaries into memrefs";
+  let description = [{
+    Gives every public function the signature of an entry: tensor arguments
+    become memrefs (identity layout, or the one that `polynest.strides`
+    states), results become trailing arguments with `polynest.result`, and
+    `<name>_shapes` computes the dynamic result sizes from the inputs' sizes.
+    Entries are marked `polynest.entry` and skipped by a second run.
+
+    Before: `func.func @f(%a: tensor<?xf32>) -> tensor<?xf32>`
+    After:  `func.func @f(%a: memref<?xf32>, %r: memref<?xf32>
+            {polynest.result}) attributes {polynest.entry}` and
+            `func.func @f_shapes(%d: index) -> index`.
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::affine::AffineDialect",
+    "mlir::bufferization::BufferizationDialect", "mlir::memref::MemRefDialect",
+    "mlir::tensor::TensorDialect", "mlir::linalg::LinalgDialect"
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Entries converted">,
+    Statistic<"numDeclined", "num-declined", "Functions left as they are">
+  ];
+}
+
+def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
+  let summary = "Outline parallel loops into kernels";
+  let description = [{
+    Turns every `affine.parallel` with `polynest.grain` that is nested in no
+    other such loop into a private function `@<entry>_kernel<K>(%begin: index,
+    %end: index, captures...)` and a call of it over the full range. Constants
+    and views are rematerialized in the kernel rather than captured, so that
+    the kernel sees static sizes and distinct bases.
+
+    Before: `affine.parallel (%i) = (0) to (%n) {...} {polynest.grain = 8}`
+    After:  `func.call @f_kernel0(%c0, %n, %a, %b)`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::func::FuncDialect",
+                           "mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Kernels outlined">,
+    Statistic<"numDeclined", "num-declined",
+              "Marked loops of a form that cannot be outlined">
+  ];
+}
+
+def LowerAsserts : Pass<"polynest-lower-asserts", "mlir::ModuleOp"> {
+  let summary = "Turn assertions into status returns";
+  let description = [{
+    Gives entries and kernels an `i32` result, 0 for success, and replaces
+    `cf.assert` by an early return of the message's number, counted from 1, in
+    the module's table `polynest.asserts`. The status of a kernel call is
+    handed on. Runs when control flow is flat (after convert-scf-to-cf).
+
+    Before: `cf.assert %ok, "index out of range"`
+    After:  `cf.cond_br %ok, ^next, ^fail` with `^fail: return %c1_i32`
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::cf::ControlFlowDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Assertions lowered">,
+    Statistic<"numDeclined", "num-declined", "Functions without a status">
+  ];
+}
+
+def LowerEntries : Pass<"polynest-lower-entries", "mlir::ModuleOp"> {
+  let summary = "Emit the C symbols of entries and the calls of kernels";
+  let description = [{
+    Runs on the LLVM dialect. Calls of kernels become `pn_parallel_for` with a
+    block of captures; heap allocations become `pn_rt_alloc` of the call's
+    context; entries get their C symbols `<name>` and `<name>_packed`, and
+    the module its description `polynest_info`.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Entries and kernels lowered">,
+    Statistic<"numDeclined", "num-declined", "Functions left as they are">
+  ];
+}
+
+def DescribeEntries : Pass<"polynest-describe-entries", "mlir::ModuleOp"> {
+  let summary = "Record the signatures of entries in the module";
+  let description = [{
+    First pass of S5, while signatures still have their types: writes each
+    entry's inputs, results and arena size into the module attribute
+    `polynest.info`, the text that executables and libraries carry. It fails
+    on an argument that no caller could pass.
+  }];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Entries described">,
+    Statistic<"numDeclined", "num-declined", "Functions without entry mark">
+  ];
+}
+
+def SplitInits : Pass<"polynest-split-inits"> {
+  let summary = "Give every overwritten tensor its own initial value";
+  let description = [{
+    Clones `linalg.fill` and `tensor.empty` for each use, so that bufferization
+    can compute in place instead of copying a shared initial value. Idempotent.
+
+    Before: one `linalg.fill` is the `outs` of two matmuls.
+    After:  two fills of two empty tensors.
+  }];
+  let dependentDialects = ["mlir::linalg::LinalgDialect",
+                           "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Copies of initial values made">,
+    Statistic<"numDeclined", "num-declined", "Fills with one use">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

@@ -1,0 +1,344 @@
+//===- ConvertEntries.cpp - tensors to memrefs at function boundaries -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: gives every public function the signature of an entry: tensor
+// arguments become memrefs, results become trailing memref arguments into
+// which the body materializes them, and a function `<name>_shapes` computes
+// the dynamic result sizes from the inputs' sizes.
+// Legal: functions of one block. Refused with an error: unranked tensors,
+// encodings, element types that no buffer has, and results whose size depends
+// on data.
+// Profitable always: results are computed in the caller's buffer, so that no
+// copy of them has to be removed later.
+// Limits: one layout an argument, the identity or the one `polynest.strides`
+// states.
+// Cost: linear in operations, plus one simplification of the shape function.
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_CONVERTENTRIES
+#include "Conversion/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-convert-entries"
+
+using namespace mlir;
+
+namespace polynest {
+
+/// Element types a buffer may have; the rows of pn_dtype_t.
+static bool isBufferElement(Type type) {
+  if (type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
+      type.isF64())
+    return true;
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && integer.isSignless() &&
+         llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+}
+
+/// Emits an error and fails unless `type` can stand in an entry's signature.
+static LogicalResult checkType(func::FuncOp function, Type type,
+                               StringRef what, unsigned index) {
+  auto refuse = [&](StringRef reason) {
+    return function.emitError()
+           << what << " " << index << " of entry '" << function.getName()
+           << "' has type " << type << ": " << reason;
+  };
+  if (isa<UnrankedTensorType, UnrankedMemRefType>(type))
+    return refuse("unranked types are not supported");
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    if (tensor.getEncoding())
+      return refuse("tensor encodings are not supported");
+  if (auto memref = dyn_cast<MemRefType>(type))
+    if (memref.getMemorySpace())
+      return refuse("memory spaces are not supported at entries");
+  if (!isa<RankedTensorType, MemRefType>(type) && isa<ShapedType>(type))
+    return refuse("only tensors and memrefs are supported");
+  Type element = getElementTypeOrSelf(type);
+  if (isa<ComplexType>(element))
+    return refuse("complex element types are not supported");
+  if (!isBufferElement(element))
+    return refuse("supported element types are i1, i8, i16, i32, i64, index, "
+                  "f16, bf16, f32 and f64");
+  return success();
+}
+
+/// Everything that can refuse, before anything is changed.
+static LogicalResult checkEntry(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError()
+           << "entry '" << function.getName()
+           << "' has several blocks; use structured control flow (scf)";
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (failed(checkType(function, type, "argument", i)))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    if (isa<MemRefType>(type))
+      return function.emitError()
+             << "entry '" << function.getName()
+             << "' returns a memref; pass it as an argument with attribute "
+                "polynest.result instead";
+    if (failed(checkType(function, type, "result", i)))
+      return failure();
+  }
+  return success();
+}
+
+/// The memref type of a tensor argument, with the layout its attribute states.
+static FailureOr<MemRefType> memrefTypeOf(func::FuncOp function,
+                                          unsigned index) {
+  auto tensor = cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  auto strides =
+      function.getArgAttrOfType<DenseI64ArrayAttr>(index, "polynest.strides");
+  if (!strides)
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  if (strides.size() != tensor.getRank()) {
+    function.emitError() << "argument " << index << " has rank "
+                         << tensor.getRank() << " but polynest.strides has "
+                         << strides.size() << " values";
+    return failure();
+  }
+  auto layout = StridedLayoutAttr::get(function.getContext(), /*offset=*/0,
+                                       strides.asArrayRef());
+  return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
+}
+
+//===----------------------------------------------------------------------===//
+// The shape function
+//===----------------------------------------------------------------------===//
+
+/// Replaces what depends on the inputs' data by nothing: drops assertions,
+/// whose message the entry itself reports.
+static void eraseAsserts(func::FuncOp function) {
+  SmallVector<Operation *> asserts;
+  function.walk([&](cf::AssertOp op) { asserts.push_back(op); });
+  for (Operation *op : asserts)
+    op->erase();
+}
+
+/// Sizes of the dynamic dimensions of the results, in order, as values in
+/// front of the terminator.
+static SmallVector<Value> materializeResultDims(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  SmallVector<Value> dims;
+  for (Value result : terminator->getOperands()) {
+    auto tensor = dyn_cast<RankedTensorType>(result.getType());
+    if (!tensor)
+      continue;
+    for (int64_t d = 0; d < tensor.getRank(); ++d)
+      if (tensor.isDynamicDim(d))
+        dims.push_back(
+            tensor::DimOp::create(builder, function.getLoc(), result, d));
+  }
+  terminator->setOperands(dims);
+  return dims;
+}
+
+/// Gives the shape function index arguments: for each input its sizes, or the
+/// value of an integer scalar. Returns an operation that still needs data, or
+/// null.
+static Operation *replaceArgumentsByDims(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointToStart(&block);
+  Type index = builder.getIndexType();
+  unsigned inputCount = block.getNumArguments();
+  SmallVector<unsigned> dataArguments;
+  for (unsigned i = 0; i < inputCount; ++i) {
+    Value argument = block.getArgument(i);
+    if (auto shaped = dyn_cast<ShapedType>(argument.getType())) {
+      SmallVector<Value> sizes;
+      for (int64_t d = 0; d < shaped.getRank(); ++d)
+        sizes.push_back(block.addArgument(index, function.getLoc()));
+      for (Operation *user :
+           llvm::make_early_inc_range(argument.getUsers())) {
+        std::optional<int64_t> dim;
+        if (auto op = dyn_cast<tensor::DimOp>(user))
+          dim = op.getConstantIndex();
+        else if (auto op = dyn_cast<memref::DimOp>(user))
+          dim = op.getConstantIndex();
+        if (!dim || *dim < 0 || *dim >= shaped.getRank())
+          return user;
+        user->getResult(0).replaceAllUsesWith(sizes[*dim]);
+        user->erase();
+      }
+    } else if (argument.getType().isIntOrIndex()) {
+      Value value = block.addArgument(index, function.getLoc());
+      if (!argument.getType().isIndex())
+        value = arith::IndexCastOp::create(builder, function.getLoc(),
+                                           argument.getType(), value);
+      argument.replaceAllUsesWith(value);
+    } else if (!argument.use_empty()) {
+      return *argument.getUsers().begin();
+    }
+  }
+  block.eraseArguments(0, inputCount);
+  function.setType(builder.getFunctionType(
+      block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  return nullptr;
+}
+
+/// Makes `<name>_shapes` beside the entry. It must be made while the entry
+/// still has tensors, as their sizes are reified from the tensor operations.
+static LogicalResult makeShapeFunction(func::FuncOp entry) {
+  OpBuilder builder(entry);
+  builder.setInsertionPointAfter(entry);
+  auto shapes = cast<func::FuncOp>(builder.clone(*entry));
+  shapes.setName((entry.getName() + "_shapes").str());
+  shapes->setAttr("polynest.shapes", builder.getUnitAttr());
+  shapes.setAllArgAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
+      shapes.getNumArguments(), builder.getDictionaryAttr({}))));
+  shapes.setAllResultAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
+      shapes.getNumResults(), builder.getDictionaryAttr({}))));
+  eraseAsserts(shapes);
+  (void)materializeResultDims(shapes);
+  RewritePatternSet patterns(entry.getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+  for (StringRef dialect : {"tensor", "arith", "linalg", "affine"})
+    if (Dialect *loaded = entry.getContext()->getLoadedDialect(dialect))
+      loaded->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op :
+       entry.getContext()->getRegisteredOperations())
+    if (op.getDialectNamespace() == "tensor")
+      op.getCanonicalizationPatterns(patterns, entry.getContext());
+  // Not converging only means that the dead parts below stay.
+  (void)applyPatternsGreedily(shapes, std::move(patterns));
+  // Whatever writes memory computes data, not sizes.
+  if (Operation *user = replaceArgumentsByDims(shapes)) {
+    entry.emitError() << "entry '" << entry.getName()
+                      << "' has a result whose size depends on data"
+                      << ", which is not supported";
+    user->emitRemark() << "the size is computed here";
+    return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The entry itself
+//===----------------------------------------------------------------------===//
+
+/// Turns tensor arguments into memrefs that the body reads through to_tensor.
+static LogicalResult convertArguments(func::FuncOp entry) {
+  Block &block = entry.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i) {
+    BlockArgument argument = block.getArgument(i);
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    if (!tensor)
+      continue;
+    FailureOr<MemRefType> memref = memrefTypeOf(entry, i);
+    if (failed(memref))
+      return failure();
+    argument.setType(*memref);
+    auto toTensor = bufferization::ToTensorOp::create(
+        builder, argument.getLoc(), tensor, argument, /*restrict=*/true,
+        /*writable=*/entry.getArgAttr(i, "polynest.mutable") != nullptr);
+    argument.replaceAllUsesExcept(toTensor.getResult(), toTensor);
+  }
+  return success();
+}
+
+/// Turns results into trailing arguments.
+static void convertResults(func::FuncOp entry) {
+  Block &block = entry.getBody().front();
+  Operation *terminator = block.getTerminator();
+  OpBuilder builder(terminator);
+  for (Value result : terminator->getOperands()) {
+    Location loc = result.getLoc();
+    auto tensor = dyn_cast<RankedTensorType>(result.getType());
+    if (!tensor) {
+      auto type = MemRefType::get({}, result.getType());
+      Value out = block.addArgument(type, loc);
+      memref::StoreOp::create(builder, loc, result, out);
+      continue;
+    }
+    auto type = MemRefType::get(tensor.getShape(), tensor.getElementType());
+    Value out = block.addArgument(type, loc);
+    bufferization::MaterializeInDestinationOp::create(
+        builder, loc, /*result=*/Type(), result, out, /*restrict=*/true,
+        /*writable=*/true);
+  }
+  terminator->setOperands(ValueRange());
+}
+
+/// Rewrites the type and attributes of the entry after its block has changed.
+static void updateSignature(func::FuncOp entry, unsigned inputCount,
+                            unsigned resultCount) {
+  Builder builder(entry.getContext());
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<NamedAttribute> kept;
+  for (unsigned i = 0; i < inputCount; ++i) {
+    kept.clear();
+    for (NamedAttribute attribute :
+         function_interface_impl::getArgAttrs(entry, i))
+      if (attribute.getName() != "polynest.strides")
+        kept.push_back(attribute);
+    attributes.push_back(builder.getDictionaryAttr(kept));
+  }
+  NamedAttribute mark(builder.getStringAttr("polynest.result"),
+                      builder.getUnitAttr());
+  for (unsigned i = 0; i < resultCount; ++i)
+    attributes.push_back(builder.getDictionaryAttr(mark));
+  Block &block = entry.getBody().front();
+  entry.setAllResultAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
+      entry.getNumResults(), builder.getDictionaryAttr({}))));
+  entry.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
+  entry.setAllArgAttrs(attributes);
+  entry->setAttr("polynest.entry", builder.getUnitAttr());
+}
+
+namespace {
+struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> entries;
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      if (function->hasAttr("polynest.entry") ||
+          function->hasAttr("polynest.shapes") || function.isPrivate())
+        continue;
+      if (function.isExternal()) {
+        function.emitError() << "public function '" << function.getName()
+                             << "' has no body";
+        return signalPassFailure();
+      }
+      if (failed(checkEntry(function)))
+        return signalPassFailure();
+      entries.push_back(function);
+    }
+    for (func::FuncOp entry : entries) {
+      if (getOperation().lookupSymbol(
+              (entry.getName() + "_shapes").str())) {
+        entry.emitError() << "the name '" << entry.getName()
+                          << "_shapes' is needed for the entry's shape function";
+        return signalPassFailure();
+      }
+      if (failed(makeShapeFunction(entry)))
+        return signalPassFailure();
+      unsigned inputCount = entry.getNumArguments();
+      unsigned resultCount = entry.getNumResults();
+      if (failed(convertArguments(entry)))
+        return signalPassFailure();
+      convertResults(entry);
+      updateSignature(entry, inputCount, resultCount);
+      ++numApplied;
+    }
+  }
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,508 @@
+//===- LowerEntries.cpp - C symbols of entries, calls of kernels ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: the last rewrite of S5, on the LLVM dialect. Kernel calls become
+// `pn_parallel_for` over a block of captures, heap allocations become
+// `pn_rt_alloc`, and each entry gets its C symbols:
+//   i32 <name>_packed(ctx, args)   args[i] points to a ranked descriptor, or to
+//                                  the value of a scalar
+//   i32 <name>(ctx, state, ...)    the same with one pointer an argument
+//   void <name>_shapes(dims, out)  result sizes from input sizes
+//   i64 <name>_state_size(), i32 <name>_init(state, constants)
+// and the module its description `polynest_info`.
+// Legal always: the form is that of convert-func-to-llvm on a described entry.
+// Profitable always. Limits: an allocation in a loop lives until the call ends.
+// Cost: linear in operations.
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_LOWERENTRIES
+#include "Conversion/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-lower-entries"
+
+using namespace mlir;
+using namespace mlir::LLVM;
+
+namespace polynest {
+
+/// Status of a call that could not get memory; messages count from 1.
+static constexpr int64_t kOutOfMemory = -1;
+
+/// Values of `polynest.arg_ranks` that are not ranks.
+static constexpr int64_t kScalar = -1, kArena = -2;
+
+namespace {
+/// Shorthand for building LLVM dialect code in one module.
+struct Emitter {
+  ModuleOp module;
+  OpBuilder builder;
+  Location loc;
+  LLVMPointerType ptr;
+  Type i8, i32, i64;
+
+  explicit Emitter(ModuleOp module)
+      : module(module), builder(module.getContext()), loc(module.getLoc()),
+        ptr(LLVMPointerType::get(module.getContext())),
+        i8(builder.getI8Type()), i32(builder.getI32Type()),
+        i64(builder.getI64Type()) {}
+
+  Value constant(Type type, int64_t value) {
+    return ConstantOp::create(builder, loc, type,
+                              builder.getIntegerAttr(type, value));
+  }
+  /// base + bytes.
+  Value offset(Value base, int64_t bytes) {
+    return GEPOp::create(builder, loc, ptr, i8, base,
+                         ArrayRef<GEPArg>{GEPArg(static_cast<int32_t>(bytes))});
+  }
+  Value load(Type type, Value address) {
+    return LoadOp::create(builder, loc, type, address);
+  }
+  void store(Value value, Value address) {
+    StoreOp::create(builder, loc, value, address);
+  }
+  /// An array of `count` elements of `type` on the stack.
+  Value onStack(Type type, int64_t count) {
+    return AllocaOp::create(builder, loc, ptr, type, constant(i64, count));
+  }
+  /// The declaration of an external function, made once.
+  LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> params) {
+    if (auto found = module.lookupSymbol<LLVMFuncOp>(name))
+      return found;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    return LLVMFuncOp::create(builder, loc, name,
+                              LLVMFunctionType::get(result, params));
+  }
+  /// A new function with an entry block; the builder moves into it.
+  LLVMFuncOp define(StringRef name, Type result, ArrayRef<Type> params,
+                    bool external) {
+    builder.setInsertionPointToEnd(module.getBody());
+    auto function = LLVMFuncOp::create(
+        builder, loc, name, LLVMFunctionType::get(result, params),
+        external ? Linkage::External : Linkage::Internal);
+    if (!external)
+      function.setDsoLocal(true);
+    builder.setInsertionPointToStart(function.addEntryBlock(builder));
+    return function;
+  }
+  Value call(LLVMFuncOp callee, ValueRange operands) {
+    auto op = CallOp::create(builder, loc, callee, operands);
+    return op.getNumResults() ? op.getResult() : Value();
+  }
+  Value isNull(Value pointer) {
+    Value null = ZeroOp::create(builder, loc, ptr);
+    return ICmpOp::create(builder, loc, ICmpPredicate::eq, pointer, null);
+  }
+  /// Returns `status` from the current function where `condition` holds, and
+  /// leaves the builder where it does not.
+  void returnIf(Value condition, int64_t status) {
+    Block *head = builder.getInsertionBlock();
+    Block *next = head->splitBlock(builder.getInsertionPoint());
+    Block *fail = builder.createBlock(head->getParent(),
+                                      head->getParent()->end());
+    ReturnOp::create(builder, loc, constant(i32, status));
+    builder.setInsertionPointToEnd(head);
+    CondBrOp::create(builder, loc, condition, fail, next);
+    builder.setInsertionPointToStart(next);
+  }
+};
+} // namespace
+
+static bool isKernel(LLVMFuncOp function) {
+  return function && function->hasAttr("polynest.kernel");
+}
+
+static bool isEntry(LLVMFuncOp function) {
+  return function->hasAttr("polynest.entry");
+}
+
+//===----------------------------------------------------------------------===//
+// Allocations
+//===----------------------------------------------------------------------===//
+
+static SmallVector<CallOp> callsOf(LLVMFuncOp function, StringRef callee) {
+  SmallVector<CallOp> calls;
+  function.walk([&](CallOp call) {
+    if (call.getCallee() == callee)
+      calls.push_back(call);
+  });
+  return calls;
+}
+
+/// Appends a pointer argument for the call context.
+static Value addContextArgument(Emitter &emit, LLVMFuncOp function) {
+  auto type = function.getFunctionType();
+  SmallVector<Type> params(type.getParams());
+  params.push_back(emit.ptr);
+  if (ArrayAttr attrs = function.getArgAttrsAttr()) {
+    SmallVector<Attribute> list(attrs.getValue());
+    list.push_back(emit.builder.getDictionaryAttr({}));
+    function.setArgAttrsAttr(emit.builder.getArrayAttr(list));
+  }
+  function.setFunctionType(LLVMFunctionType::get(type.getReturnType(), params));
+  return function.getBody().front().addArgument(emit.ptr, function.getLoc());
+}
+
+/// Turns malloc into pn_rt_alloc, with an early return where memory is short,
+/// and drops free: temporaries end with the call.
+static void lowerAllocations(Emitter &emit, LLVMFuncOp function, Value ctx) {
+  LLVMFuncOp allocate =
+      emit.declare("pn_rt_alloc", emit.ptr, {emit.ptr, emit.i64});
+  for (CallOp call : callsOf(function, "malloc")) {
+    emit.builder.setInsertionPoint(call);
+    Value block = emit.call(allocate, {ctx, call.getOperand(0)});
+    call.getResult().replaceAllUsesWith(block);
+    emit.returnIf(emit.isNull(block), kOutOfMemory);
+    call.erase();
+  }
+  for (CallOp call : callsOf(function, "free"))
+    call.erase();
+}
+
+/// Gives every entry and kernel that allocates a context argument, kernels
+/// first so that their callers see what they need.
+static void lowerAllAllocations(Emitter &emit) {
+  SmallVector<LLVMFuncOp> functions(emit.module.getOps<LLVMFuncOp>());
+  llvm::SmallSetVector<Operation *, 8> needy;
+  auto needsContext = [&](LLVMFuncOp function) {
+    if (!callsOf(function, "malloc").empty())
+      return true;
+    bool found = false;
+    function.walk([&](CallOp call) {
+      if (auto callee = call.getCallee())
+        found |= needy.contains(emit.module.lookupSymbol(*callee));
+    });
+    return found;
+  };
+  for (bool wantKernels : {true, false}) {
+    for (LLVMFuncOp function : functions) {
+      if (function.isExternal() || isKernel(function) != wantKernels ||
+          !(isKernel(function) || isEntry(function)))
+        continue;
+      if (!needsContext(function))
+        continue;
+      needy.insert(function);
+      Value ctx = addContextArgument(emit, function);
+      function->setAttr("polynest.ctx", emit.builder.getUnitAttr());
+      lowerAllocations(emit, function, ctx);
+      function.walk([&](CallOp call) {
+        auto callee = call.getCallee();
+        if (callee && isKernel(emit.module.lookupSymbol<LLVMFuncOp>(*callee)) &&
+            needy.contains(emit.module.lookupSymbol(*callee)))
+          call.getArgOperandsMutable().append(ctx);
+      });
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// The struct of everything a kernel takes beside its range.
+static LLVMStructType captureType(LLVMFuncOp kernel) {
+  ArrayRef<Type> params = kernel.getFunctionType().getParams();
+  return LLVMStructType::getLiteral(kernel.getContext(), params.drop_front(2));
+}
+
+static Value fieldAddress(Emitter &emit, LLVMStructType type, Value base,
+                          int32_t field) {
+  return GEPOp::create(emit.builder, emit.loc, emit.ptr, type, base,
+                       ArrayRef<GEPArg>{GEPArg(0), GEPArg(field)});
+}
+
+/// i32 <kernel>_chunk(args, begin, end): unpacks the captures and runs.
+static LLVMFuncOp makeChunkFunction(Emitter &emit, LLVMFuncOp kernel) {
+  LLVMStructType captures = captureType(kernel);
+  LLVMFuncOp chunk =
+      emit.define((kernel.getName() + "_chunk").str(), emit.i32,
+                  {emit.ptr, emit.i64, emit.i64}, /*external=*/false);
+  Block &block = chunk.getBody().front();
+  SmallVector<Value> operands = {block.getArgument(1), block.getArgument(2)};
+  for (auto [i, type] : llvm::enumerate(captures.getBody()))
+    operands.push_back(emit.load(
+        type, fieldAddress(emit, captures, block.getArgument(0),
+                           static_cast<int32_t>(i))));
+  ReturnOp::create(emit.builder, emit.loc, emit.call(kernel, operands));
+  return chunk;
+}
+
+static int64_t grainOf(LLVMFuncOp kernel) {
+  auto grain = kernel->getAttrOfType<IntegerAttr>("polynest.grain");
+  return grain ? std::max<int64_t>(grain.getInt(), 1) : 1;
+}
+
+/// Replaces one call of a kernel by a parallel one.
+static void launch(Emitter &emit, CallOp call, LLVMFuncOp kernel,
+                   LLVMFuncOp chunk) {
+  LLVMStructType captures = captureType(kernel);
+  // The block of captures lives in the frame, not in a loop around the call.
+  auto parent = call->getParentOfType<LLVMFuncOp>();
+  emit.builder.setInsertionPointToStart(&parent.getBody().front());
+  Value args = emit.onStack(captures, 1);
+  emit.builder.setInsertionPoint(call);
+  OperandRange operands = call.getArgOperands();
+  for (auto [i, operand] : llvm::enumerate(operands.drop_front(2)))
+    emit.store(operand,
+               fieldAddress(emit, captures, args, static_cast<int32_t>(i)));
+  LLVMFuncOp parallelFor =
+      emit.declare("pn_parallel_for", emit.i32,
+                   {emit.ptr, emit.ptr, emit.i64, emit.i64, emit.i64});
+  Value address = AddressOfOp::create(emit.builder, emit.loc, chunk);
+  Value status =
+      emit.call(parallelFor, {address, args, operands[0], operands[1],
+                              emit.constant(emit.i64, grainOf(kernel))});
+  call.getResult().replaceAllUsesWith(status);
+  call.erase();
+}
+
+static unsigned lowerKernels(Emitter &emit) {
+  SmallVector<LLVMFuncOp> kernels;
+  for (auto function : emit.module.getOps<LLVMFuncOp>())
+    if (isKernel(function))
+      kernels.push_back(function);
+  SmallVector<std::pair<CallOp, LLVMFuncOp>> calls;
+  emit.module.walk([&](CallOp call) {
+    if (auto callee = call.getCallee())
+      if (auto kernel = emit.module.lookupSymbol<LLVMFuncOp>(*callee);
+          isKernel(kernel))
+        calls.emplace_back(call, kernel);
+  });
+  DenseMap<Operation *, LLVMFuncOp> chunks;
+  for (LLVMFuncOp kernel : kernels) {
+    kernel.setLinkage(Linkage::Internal);
+    kernel.setDsoLocal(true);
+    chunks[kernel] = makeChunkFunction(emit, kernel);
+  }
+  for (auto [call, kernel] : calls)
+    launch(emit, call, kernel, chunks[kernel]);
+  return kernels.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+/// Loads what the function takes for one argument out of its descriptor.
+static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
+                           ArrayRef<Type> types, SmallVectorImpl<Value> &out) {
+  if (rank == kScalar) {
+    Type type = types.front();
+    // A boolean is a byte in memory.
+    if (type.isInteger(1)) {
+      Value byte = emit.load(emit.i8, pointer);
+      Value zero = emit.constant(emit.i8, 0);
+      out.push_back(ICmpOp::create(emit.builder, emit.loc, ICmpPredicate::ne,
+                                   byte, zero));
+    } else {
+      out.push_back(emit.load(type, pointer));
+    }
+    return;
+  }
+  // allocated, aligned, offset, sizes[rank], strides[rank]: eight bytes each.
+  for (auto [i, type] : llvm::enumerate(types))
+    out.push_back(
+        emit.load(type, emit.offset(pointer, static_cast<int64_t>(i) * 8)));
+}
+
+/// Number of LLVM parameters of one argument.
+static size_t parameterCount(int64_t rank) {
+  return rank < 0 ? (rank == kArena ? 5 : 1) : 3 + 2 * rank;
+}
+
+/// A descriptor of the arena: both pointers, offset 0, its size, stride 1.
+static void appendArena(Emitter &emit, Value base, int64_t bytes,
+                        SmallVectorImpl<Value> &out) {
+  out.append({base, base, emit.constant(emit.i64, 0),
+              emit.constant(emit.i64, bytes), emit.constant(emit.i64, 1)});
+}
+
+/// i32 <name>_packed(ctx, args).
+static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body, StringRef name,
+                             ArrayRef<int64_t> ranks, int64_t arena) {
+  ArrayRef<Type> params = body.getFunctionType().getParams();
+  LLVMFuncOp packed = emit.define((name + "_packed").str(), emit.i32,
+                                  {emit.ptr, emit.ptr}, /*external=*/true);
+  Value ctx = packed.getBody().front().getArgument(0);
+  Value args = packed.getBody().front().getArgument(1);
+  SmallVector<Value> operands;
+  for (auto [i, rank] : llvm::enumerate(ranks)) {
+    size_t count = parameterCount(rank);
+    if (rank == kArena) {
+      LLVMFuncOp get =
+          emit.declare("pn_rt_arena", emit.ptr, {emit.ptr, emit.i64});
+      Value base = emit.call(get, {ctx, emit.constant(emit.i64, arena)});
+      emit.returnIf(emit.isNull(base), kOutOfMemory);
+      appendArena(emit, base, arena, operands);
+    } else {
+      Value slot = emit.offset(args, static_cast<int64_t>(i) * 8);
+      unpackArgument(emit, emit.load(emit.ptr, slot), rank,
+                     params.take_front(count), operands);
+    }
+    params = params.drop_front(count);
+  }
+  bool needsContext = body->hasAttr("polynest.ctx");
+  if (needsContext)
+    operands.push_back(ctx);
+  Value status = emit.call(body, operands);
+  if (needsContext) {
+    LLVMFuncOp reset = emit.declare(
+        "pn_rt_context_reset", LLVMVoidType::get(emit.module.getContext()),
+        {emit.ptr});
+    emit.call(reset, {ctx});
+  }
+  ReturnOp::create(emit.builder, emit.loc, status);
+  return packed;
+}
+
+/// i32 <name>(ctx, state, one pointer an argument).
+static void makeTyped(Emitter &emit, LLVMFuncOp packed, StringRef name,
+                      size_t argumentCount) {
+  SmallVector<Type> params(argumentCount + 2, emit.ptr);
+  LLVMFuncOp typed =
+      emit.define(name, emit.i32, params, /*external=*/true);
+  Block &block = typed.getBody().front();
+  Value args = emit.onStack(emit.ptr, std::max<int64_t>(argumentCount, 1));
+  for (size_t i = 0; i < argumentCount; ++i)
+    emit.store(block.getArgument(i + 2),
+               emit.offset(args, static_cast<int64_t>(i) * 8));
+  ReturnOp::create(emit.builder, emit.loc,
+                   emit.call(packed, {block.getArgument(0), args}));
+}
+
+/// void <name>_shapes(dims, out) around the function of index values.
+static void makeShapes(Emitter &emit, LLVMFuncOp body, StringRef name) {
+  LLVMFuncOp shapes =
+      emit.define(name, LLVMVoidType::get(emit.module.getContext()),
+                  {emit.ptr, emit.ptr}, /*external=*/true);
+  Value dims = shapes.getBody().front().getArgument(0);
+  Value out = shapes.getBody().front().getArgument(1);
+  SmallVector<Value> operands;
+  for (auto [i, type] :
+       llvm::enumerate(body.getFunctionType().getParams()))
+    operands.push_back(
+        emit.load(type, emit.offset(dims, static_cast<int64_t>(i) * 8)));
+  Value result = emit.call(body, operands);
+  if (result) {
+    if (auto type = dyn_cast<LLVMStructType>(result.getType())) {
+      for (auto [i, field] : llvm::enumerate(type.getBody()))
+        emit.store(ExtractValueOp::create(emit.builder, emit.loc, result,
+                                          static_cast<int64_t>(i)),
+                   emit.offset(out, static_cast<int64_t>(i) * 8));
+    } else {
+      emit.store(result, out);
+    }
+  }
+  ReturnOp::create(emit.builder, emit.loc, ValueRange());
+}
+
+/// i64 <name>_state_size() and i32 <name>_init(state, constants): no state yet,
+/// as constants are read where they are.
+static void makeState(Emitter &emit, StringRef name) {
+  emit.define((name + "_state_size").str(), emit.i64, {}, /*external=*/true);
+  ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i64, 0));
+  emit.define((name + "_init").str(), emit.i32, {emit.ptr, emit.ptr},
+              /*external=*/true);
+  ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i32, 0));
+}
+
+/// Renames a function out of the way of its C symbol, with all its uses.
+static LogicalResult makeInternal(LLVMFuncOp function, StringRef suffix) {
+  std::string name = (function.getName() + suffix).str();
+  auto attribute = StringAttr::get(function.getContext(), name);
+  if (failed(SymbolTable::replaceAllSymbolUses(
+          function, attribute, function->getParentOfType<ModuleOp>())))
+    return failure();
+  function.setName(name);
+  function.setLinkage(Linkage::Internal);
+  function.setDsoLocal(true);
+  return success();
+}
+
+static void addText(Emitter &emit, StringRef name, const std::string &text) {
+  emit.builder.setInsertionPointToStart(emit.module.getBody());
+  std::string terminated = text + '\0';
+  auto type = LLVMArrayType::get(emit.i8, terminated.size());
+  GlobalOp::create(emit.builder, emit.loc, type, /*isConstant=*/true,
+                   Linkage::External, name,
+                   emit.builder.getStringAttr(terminated));
+}
+
+/// The description: signatures, then one line an assertion message, in which
+/// line ends and backslashes are escaped.
+static std::string describe(ModuleOp module) {
+  std::string text = "polynest 1\n";
+  if (auto info = module->getAttrOfType<StringAttr>("polynest.info"))
+    text += info.getValue();
+  if (auto asserts = module->getAttrOfType<ArrayAttr>("polynest.asserts")) {
+    for (Attribute message : asserts) {
+      text += "assert ";
+      for (char c : cast<StringAttr>(message).getValue()) {
+        if (c == '\\' || c == '\n') {
+          text += '\\';
+          text += c == '\n' ? 'n' : '\\';
+        } else if (c != '\0') {
+          text += c;
+        }
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+namespace {
+struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
+  void runOnOperation() override {
+    Emitter emit(getOperation());
+    lowerAllAllocations(emit);
+    numApplied += lowerKernels(emit);
+    SmallVector<LLVMFuncOp> entries, shapes;
+    for (auto function : getOperation().getOps<LLVMFuncOp>()) {
+      if (isEntry(function))
+        entries.push_back(function);
+      else if (function->hasAttr("polynest.shapes"))
+        shapes.push_back(function);
+      else
+        ++numDeclined;
+    }
+    for (LLVMFuncOp function : shapes) {
+      std::string name = function.getName().str();
+      if (failed(makeInternal(function, "_body")))
+        return signalPassFailure();
+      makeShapes(emit, function, name);
+    }
+    for (LLVMFuncOp function : entries) {
+      auto ranks =
+          function->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
+      auto arena = function->getAttrOfType<IntegerAttr>("polynest.arena_bytes");
+      if (!ranks || !arena) {
+        function.emitError("entry was not described; run "
+                           "polynest-describe-entries first");
+        return signalPassFailure();
+      }
+      std::string name = function.getName().str();
+      if (failed(makeInternal(function, "_body")))
+        return signalPassFailure();
+      LLVMFuncOp packed = makePacked(emit, function, name, ranks.asArrayRef(),
+                                     arena.getInt());
+      makeTyped(emit, packed, name,
+                llvm::count_if(ranks.asArrayRef(),
+                               [](int64_t rank) { return rank != kArena; }));
+      makeState(emit, name);
+      ++numApplied;
+    }
+    addText(emit, "polynest_info", describe(getOperation()));
+  }
+};
+} // namespace
+
+} // namespace polynest

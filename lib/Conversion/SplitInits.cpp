@@ -1,0 +1,87 @@
+//===- SplitInits.cpp - one initial value for each use --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: gives every operation that overwrites a tensor its own `linalg.fill`
+// and `tensor.empty`, where common subexpression elimination has left one for
+// many.
+// Legal always: both are pure on tensors.
+// Profitable always: a shared initial value must be kept, so bufferization
+// would copy it for each use but the last; filling again costs half of a copy.
+// Limits: fills of other fills are split one level at a time.
+// Cost: linear in uses.
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_SPLITINITS
+#include "Conversion/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-split-inits"
+
+using namespace mlir;
+
+namespace polynest {
+
+/// A fill of tensors, whose result may be made again for each use.
+static bool isSharedFill(linalg::FillOp fill) {
+  return fill.hasPureTensorSemantics() && !fill->hasOneUse() &&
+         !fill->use_empty();
+}
+
+/// Gives each use but the first its own copy of the fill.
+static unsigned splitFill(linalg::FillOp fill) {
+  unsigned copies = 0;
+  OpBuilder builder(fill);
+  builder.setInsertionPointAfter(fill);
+  for (OpOperand &use :
+       llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()))) {
+    Operation *copy = builder.clone(*fill);
+    use.set(copy->getResult(0));
+    ++copies;
+  }
+  return copies;
+}
+
+/// Gives each fill its own empty tensor.
+static unsigned splitEmpty(tensor::EmptyOp empty) {
+  unsigned copies = 0;
+  OpBuilder builder(empty);
+  builder.setInsertionPointAfter(empty);
+  for (OpOperand &use :
+       llvm::make_early_inc_range(llvm::drop_begin(empty->getUses()))) {
+    Operation *copy = builder.clone(*empty);
+    use.set(copy->getResult(0));
+    ++copies;
+  }
+  return copies;
+}
+
+namespace {
+struct SplitInitsPass : impl::SplitInitsBase<SplitInitsPass> {
+  void runOnOperation() override {
+    SmallVector<linalg::FillOp> fills;
+    getOperation()->walk([&](linalg::FillOp fill) {
+      if (isSharedFill(fill))
+        fills.push_back(fill);
+      else
+        ++numDeclined;
+    });
+    for (linalg::FillOp fill : fills)
+      numApplied += splitFill(fill);
+    SmallVector<tensor::EmptyOp> empties;
+    getOperation()->walk([&](tensor::EmptyOp empty) {
+      if (!empty->use_empty() && !empty->hasOneUse())
+        empties.push_back(empty);
+    });
+    for (tensor::EmptyOp empty : empties)
+      numApplied += splitEmpty(empty);
+  }
+};
+} // namespace
+
+} // namespace polynest
