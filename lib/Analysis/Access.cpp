@@ -1,0 +1,827 @@
+//===- Access.cpp - what memory an operation touches ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Analysis/Access.h"
+
+#include "Analysis/Aliasing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// Affine values
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds expressions over induction variables (dims) and symbols.
+struct AffineBuilder {
+  MLIRContext *context;
+  SmallVector<Value, 8> dims, symbols;
+
+  static unsigned positionOf(SmallVectorImpl<Value> &list, Value value) {
+    auto it = llvm::find(list, value);
+    if (it == list.end()) {
+      list.push_back(value);
+      return list.size() - 1;
+    }
+    return it - list.begin();
+  }
+
+  /// Null if `value` is not affine. `fuel` bounds the walk through chains of
+  /// arithmetic, which could otherwise revisit shared values without end.
+  AffineExpr build(Value value, unsigned &fuel) {
+    if (fuel == 0)
+      return {};
+    --fuel;
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant))) {
+      if (constant.getSignificantBits() > 64)
+        return {};
+      return getAffineConstantExpr(constant.getSExtValue(), context);
+    }
+    if (isAffineInductionVar(value))
+      return getAffineDimExpr(positionOf(dims, value), context);
+    Operation *op = value.getDefiningOp();
+    if (auto apply = dyn_cast_or_null<AffineApplyOp>(op))
+      return build(apply.getAffineMap().getResult(0), apply.getAffineMap(),
+                   apply.getMapOperands(), fuel);
+    if (op && value.getType().isIndex() &&
+        isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+      // A failure below may leave unused operands behind; canonicalization
+      // drops them.
+      AffineExpr lhs = build(op->getOperand(0), fuel);
+      AffineExpr rhs = lhs ? build(op->getOperand(1), fuel) : AffineExpr();
+      if (lhs && rhs) {
+        if (isa<arith::AddIOp>(op))
+          return lhs + rhs;
+        if (isa<arith::SubIOp>(op))
+          return lhs - rhs;
+        if (isa<AffineConstantExpr>(lhs) || isa<AffineConstantExpr>(rhs))
+          return lhs * rhs;
+      }
+    }
+    if (value.getType().isIndex() && isValidSymbol(value))
+      return getAffineSymbolExpr(positionOf(symbols, value), context);
+    return {};
+  }
+
+  AffineExpr build(AffineExpr expr, AffineMap map, ValueRange operands,
+                   unsigned &fuel) {
+    SmallVector<AffineExpr> dimExprs, symbolExprs;
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      AffineExpr built = build(operand, fuel);
+      if (!built)
+        return {};
+      (i < map.getNumDims() ? dimExprs : symbolExprs).push_back(built);
+    }
+    return expr.replaceDimsAndSymbols(dimExprs, symbolExprs);
+  }
+
+  AffineValueMap finish(ArrayRef<AffineExpr> results) {
+    AffineMap map =
+        AffineMap::get(dims.size(), symbols.size(), results, context);
+    SmallVector<Value> operands(dims.begin(), dims.end());
+    operands.append(symbols.begin(), symbols.end());
+    canonicalizeMapAndOperands(&map, &operands);
+    map = simplifyAffineMap(map);
+    canonicalizeMapAndOperands(&map, &operands);
+    return AffineValueMap(map, operands);
+  }
+};
+} // namespace
+
+static constexpr unsigned maxAffineSteps = 4096;
+
+static std::optional<AffineValueMap> getAffineValues(MLIRContext *context,
+                                                     ValueRange values) {
+  AffineBuilder builder{context, {}, {}};
+  SmallVector<AffineExpr> results;
+  unsigned fuel = maxAffineSteps;
+  for (Value value : values) {
+    AffineExpr expr = builder.build(value, fuel);
+    if (!expr)
+      return std::nullopt;
+    results.push_back(expr);
+  }
+  return builder.finish(results);
+}
+
+static std::optional<AffineValueMap>
+getAffineValues(MLIRContext *context, AffineMap map, ValueRange operands) {
+  AffineBuilder builder{context, {}, {}};
+  SmallVector<AffineExpr> results;
+  unsigned fuel = maxAffineSteps;
+  for (AffineExpr result : map.getResults()) {
+    AffineExpr expr = builder.build(result, map, operands, fuel);
+    if (!expr)
+      return std::nullopt;
+    results.push_back(expr);
+  }
+  return builder.finish(results);
+}
+
+std::optional<AffineValueMap> getAffineValue(Value index) {
+  return getAffineValues(index.getContext(), ValueRange(index));
+}
+
+//===----------------------------------------------------------------------===//
+// Collection
+//===----------------------------------------------------------------------===//
+
+static Access makeWhole(Operation *op, Value memref, bool isWrite) {
+  Access access;
+  access.op = op;
+  access.memref = memref;
+  access.base = memref ? getBaseMemref(memref) : Value();
+  access.isWrite = isWrite;
+  access.isWhole = true;
+  access.isPartial = true;
+  return access;
+}
+
+/// An access of single elements, or of `vector` from an index on when given.
+static Access makeElements(Operation *op, Value memref, bool isWrite,
+                           std::optional<AffineValueMap> map,
+                           VectorType vector = {}) {
+  Access access;
+  access.op = op;
+  access.memref = memref;
+  access.base = getBaseMemref(memref);
+  access.isWrite = isWrite;
+  auto type = cast<MemRefType>(memref.getType());
+  access.extent.assign(type.getRank(), 1);
+  if (!map) {
+    access.isIndirect = true;
+    access.isPartial = true;
+    return access;
+  }
+  access.map = *map;
+  if (!vector)
+    return access;
+  if (vector.isScalable() || vector.getRank() > type.getRank() ||
+      isa<VectorType>(type.getElementType())) {
+    access.isWhole = access.isPartial = true;
+    return access;
+  }
+  for (unsigned i = 0, e = vector.getRank(); i != e; ++i)
+    access.extent[type.getRank() - e + i] = vector.getDimSize(i);
+  return access;
+}
+
+static Access makeTransfer(VectorTransferOpInterface op, bool isWrite) {
+  Operation *operation = op.getOperation();
+  Value memref = op.getBase();
+  auto type = cast<MemRefType>(memref.getType());
+  std::optional<AffineValueMap> map =
+      getAffineValues(op.getContext(), op.getIndices());
+  Access access = makeElements(operation, memref, isWrite, map);
+  VectorType vector = op.getVectorType();
+  if (vector.isScalable() || isa<VectorType>(type.getElementType())) {
+    access.isWhole = access.isPartial = true;
+    return access;
+  }
+  for (auto [i, result] :
+       llvm::enumerate(op.getPermutationMap().getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    // A broadcast dimension reads the one element at the index.
+    if (dim)
+      access.extent[dim.getPosition()] = vector.getDimSize(i);
+  }
+  if (op.getMask() || op.hasOutOfBoundsDim())
+    access.isPartial = true;
+  return access;
+}
+
+/// Accesses of an operation from its declared effects. False if it has none
+/// declared.
+static bool collectDeclared(Operation *op, SmallVectorImpl<Access> &accesses) {
+  auto effectsOp = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effectsOp)
+    return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  effectsOp.getEffects(effects);
+  SmallVector<Access, 4> found;
+  auto addOnce = [&](Value memref, bool isWrite) {
+    for (const Access &other : found)
+      if (other.memref == memref && other.isWrite == isWrite)
+        return;
+    found.push_back(makeWhole(op, memref, isWrite));
+  };
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (isa<MemoryEffects::Allocate>(effect.getEffect()))
+      continue;
+    Value value = effect.getValue();
+    bool isWrite = !isa<MemoryEffects::Read>(effect.getEffect());
+    if (value && isa<VectorType, TensorType>(value.getType()))
+      continue;
+    addOnce(value && isa<BaseMemRefType>(value.getType()) ? value : Value(),
+            isWrite);
+  }
+  // Reads come first: an operation that does both reads before it writes.
+  for (bool isWrite : {false, true})
+    for (const Access &access : found)
+      if (access.isWrite == isWrite)
+        accesses.push_back(access);
+  return true;
+}
+
+static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
+  MLIRContext *context = op->getContext();
+  if (auto load = dyn_cast<AffineReadOpInterface>(op)) {
+    auto vector = isa<AffineVectorLoadOp>(op)
+                      ? cast<AffineVectorLoadOp>(op).getVectorType()
+                      : VectorType();
+    accesses.push_back(makeElements(
+        op, load.getMemRef(), false,
+        getAffineValues(context, load.getAffineMap(), load.getMapOperands()),
+        vector));
+    return;
+  }
+  if (auto store = dyn_cast<AffineWriteOpInterface>(op)) {
+    auto vector = isa<AffineVectorStoreOp>(op)
+                      ? cast<AffineVectorStoreOp>(op).getVectorType()
+                      : VectorType();
+    accesses.push_back(makeElements(
+        op, store.getMemRef(), true,
+        getAffineValues(context, store.getAffineMap(), store.getMapOperands()),
+        vector));
+    return;
+  }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    accesses.push_back(
+        makeElements(op, load.getMemRef(), false,
+                     getAffineValues(context, load.getIndices())));
+    return;
+  }
+  if (auto store = dyn_cast<memref::StoreOp>(op)) {
+    accesses.push_back(
+        makeElements(op, store.getMemRef(), true,
+                     getAffineValues(context, store.getIndices())));
+    return;
+  }
+  if (auto load = dyn_cast<vector::LoadOp>(op)) {
+    accesses.push_back(makeElements(op, load.getBase(), false,
+                                    getAffineValues(context, load.getIndices()),
+                                    load.getVectorType()));
+    return;
+  }
+  if (auto store = dyn_cast<vector::StoreOp>(op)) {
+    accesses.push_back(makeElements(
+        op, store.getBase(), true, getAffineValues(context, store.getIndices()),
+        store.getVectorType()));
+    return;
+  }
+  if (isa<vector::TransferReadOp, vector::TransferWriteOp>(op)) {
+    auto transfer = cast<VectorTransferOpInterface>(op);
+    if (isa<MemRefType>(transfer.getBase().getType()))
+      accesses.push_back(
+          makeTransfer(transfer, isa<vector::TransferWriteOp>(op)));
+    return;
+  }
+  // An assertion stops the program; it touches no memory of it. A prefetch
+  // only warms a cache.
+  if (isa<cf::AssertOp, AffinePrefetchOp, memref::PrefetchOp>(op))
+    return;
+  if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0)
+    return;
+  if (isa<func::FuncOp, ModuleOp>(op) || isa<ViewLikeOpInterface>(op))
+    return;
+  if (collectDeclared(op, accesses))
+    return;
+  // Calls and unknown operations: the memrefs they are given and all else.
+  SmallPtrSet<Value, 4> seen;
+  for (Value operand : op->getOperands()) {
+    if (!isa<BaseMemRefType>(operand.getType()) || !seen.insert(operand).second)
+      continue;
+    accesses.push_back(makeWhole(op, operand, false));
+    accesses.push_back(makeWhole(op, operand, true));
+  }
+  accesses.push_back(makeWhole(op, Value(), false));
+  accesses.push_back(makeWhole(op, Value(), true));
+}
+
+void collectAccesses(Operation *root, SmallVectorImpl<Access> &accesses) {
+  root->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { collectOne(op, accesses); });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void getEnclosingAffineLoops(Operation *op, SmallVectorImpl<Operation *> &loops,
+                             Operation *inside) {
+  unsigned first = loops.size();
+  for (Operation *at = op == inside ? nullptr : op->getParentOp(); at;
+       at = at->getParentOp()) {
+    if (isa<AffineForOp, AffineParallelOp>(at))
+      loops.push_back(at);
+    if (at == inside || at->hasTrait<OpTrait::AffineScope>())
+      break;
+  }
+  std::reverse(loops.begin() + first, loops.end());
+}
+
+SmallVector<AffineForOp, 6> getPerfectBand(AffineForOp root) {
+  SmallVector<AffineForOp, 6> band;
+  for (AffineForOp loop = root; loop;) {
+    band.push_back(loop);
+    Block *body = loop.getBody();
+    if (body->empty() || loop.getNumIterOperands() != 0)
+      break;
+    auto inner = dyn_cast<AffineForOp>(body->front());
+    if (!inner || inner->getNextNode() != body->getTerminator())
+      break;
+    loop = inner;
+  }
+  return band;
+}
+
+std::optional<uint64_t> getTripCount(AffineForOp loop) {
+  return getConstantTripCount(loop);
+}
+
+std::optional<int64_t> getElementBytes(Type elementType) {
+  if (auto vector = dyn_cast<VectorType>(elementType)) {
+    std::optional<int64_t> bytes = getElementBytes(vector.getElementType());
+    int64_t product;
+    if (!bytes || vector.isScalable() ||
+        llvm::MulOverflow(*bytes, vector.getNumElements(), product))
+      return std::nullopt;
+    return product;
+  }
+  if (elementType.isIndex())
+    return 8;
+  if (auto complex = dyn_cast<ComplexType>(elementType)) {
+    std::optional<int64_t> bytes = getElementBytes(complex.getElementType());
+    return bytes ? std::optional<int64_t>(2 * *bytes) : std::nullopt;
+  }
+  if (!elementType.isIntOrFloat())
+    return std::nullopt;
+  return (int64_t(elementType.getIntOrFloatBitWidth()) + 7) / 8;
+}
+
+//===----------------------------------------------------------------------===//
+// Strides
+//===----------------------------------------------------------------------===//
+
+/// Coefficient of `dim` in an expression; none if not linear in it.
+static std::optional<int64_t> coefficientOf(AffineExpr expr, unsigned dim) {
+  if (!expr.isFunctionOfDim(dim))
+    return 0;
+  if (auto d = dyn_cast<AffineDimExpr>(expr))
+    return d.getPosition() == dim ? 1 : 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  std::optional<int64_t> lhs = coefficientOf(binary.getLHS(), dim);
+  if (!lhs)
+    return std::nullopt;
+  int64_t result;
+  if (expr.getKind() == AffineExprKind::Add) {
+    std::optional<int64_t> rhs = coefficientOf(binary.getRHS(), dim);
+    if (!rhs || llvm::AddOverflow(*lhs, *rhs, result))
+      return std::nullopt;
+    return result;
+  }
+  if (expr.getKind() == AffineExprKind::Mul) {
+    auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (!constant || llvm::MulOverflow(*lhs, constant.getValue(), result))
+      return std::nullopt;
+    return result;
+  }
+  return std::nullopt;
+}
+
+bool isInvariantTo(const Access &access, Value iv) {
+  if (!access.isAffine())
+    return false;
+  for (unsigned i = 0, e = access.map.getNumResults(); i != e; ++i)
+    if (access.map.isFunctionOf(i, iv))
+      return false;
+  return true;
+}
+
+std::optional<int64_t> getStridePerUnit(const Access &access, Value iv) {
+  if (!access.isAffine())
+    return std::nullopt;
+  auto it = llvm::find(access.map.getOperands(), iv);
+  if (it == access.map.getOperands().end())
+    return 0;
+  unsigned dim = it - access.map.getOperands().begin();
+  AffineMap map = access.map.getAffineMap();
+  if (dim >= map.getNumDims())
+    return std::nullopt;
+  auto type = cast<MemRefType>(access.memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  int64_t total = 0;
+  for (auto [result, stride] : llvm::zip_equal(map.getResults(), strides)) {
+    std::optional<int64_t> coefficient = coefficientOf(result, dim);
+    if (!coefficient)
+      return std::nullopt;
+    if (*coefficient == 0)
+      continue;
+    int64_t moved;
+    if (ShapedType::isDynamic(stride) ||
+        llvm::MulOverflow(*coefficient, stride, moved) ||
+        llvm::AddOverflow(total, moved, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+std::optional<AffineValueMap> getByteAddress(const Access &) {
+  return std::nullopt;
+}
+
+std::optional<int64_t> getStride(const Access &access, AffineForOp loop) {
+  std::optional<int64_t> unit =
+      getStridePerUnit(access, loop.getInductionVar());
+  int64_t result;
+  if (!unit || llvm::MulOverflow(*unit, loop.getStepAsInt(), result))
+    return std::nullopt;
+  return result;
+}
+
+Contiguity getContiguity(const Access &access, AffineForOp loop) {
+  std::optional<int64_t> stride = getStride(access, loop);
+  if (!stride)
+    return Contiguity::Unknown;
+  if (*stride == 0)
+    return isInvariantTo(access, loop.getInductionVar()) ? Contiguity::Invariant
+                                                         : Contiguity::Strided;
+  return *stride == 1 ? Contiguity::Contiguous : Contiguity::Strided;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges and footprints
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Constant interval arithmetic on affine expressions, with the intervals of
+/// induction variables found from their loops' bounds.
+struct Intervals {
+  llvm::DenseMap<Value, std::optional<IndexRange>> known;
+
+  using Range = std::optional<IndexRange>;
+
+  static Range add(Range a, Range b) {
+    IndexRange r;
+    if (!a || !b || llvm::AddOverflow(a->min, b->min, r.min) ||
+        llvm::AddOverflow(a->max, b->max, r.max))
+      return std::nullopt;
+    return r;
+  }
+  static Range scale(Range a, int64_t factor) {
+    IndexRange r;
+    if (!a || llvm::MulOverflow(a->min, factor, r.min) ||
+        llvm::MulOverflow(a->max, factor, r.max))
+      return std::nullopt;
+    if (factor < 0)
+      std::swap(r.min, r.max);
+    return r;
+  }
+
+  Range of(AffineExpr expr, ValueRange operands, unsigned numDims) {
+    if (auto c = dyn_cast<AffineConstantExpr>(expr))
+      return IndexRange{c.getValue(), c.getValue()};
+    if (auto d = dyn_cast<AffineDimExpr>(expr))
+      return of(operands[d.getPosition()]);
+    if (auto s = dyn_cast<AffineSymbolExpr>(expr))
+      return of(operands[numDims + s.getPosition()]);
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    Range lhs = of(binary.getLHS(), operands, numDims);
+    if (expr.getKind() == AffineExprKind::Add)
+      return add(lhs, of(binary.getRHS(), operands, numDims));
+    auto rhs = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (!rhs)
+      return std::nullopt;
+    int64_t value = rhs.getValue();
+    if (expr.getKind() == AffineExprKind::Mul)
+      return scale(lhs, value);
+    if (value <= 0)
+      return std::nullopt;
+    if (expr.getKind() == AffineExprKind::Mod) {
+      if (lhs && lhs->min >= 0 && lhs->max < value)
+        return lhs;
+      return IndexRange{0, value - 1};
+    }
+    if (!lhs)
+      return std::nullopt;
+    if (expr.getKind() == AffineExprKind::FloorDiv)
+      return IndexRange{llvm::divideFloorSigned(lhs->min, value),
+                        llvm::divideFloorSigned(lhs->max, value)};
+    return IndexRange{llvm::divideCeilSigned(lhs->min, value),
+                      llvm::divideCeilSigned(lhs->max, value)};
+  }
+
+  Range of(Value value) {
+    auto it = known.find(value);
+    if (it != known.end())
+      return it->second;
+    known[value] = std::nullopt;
+    Range range = compute(value);
+    known[value] = range;
+    return range;
+  }
+
+  Range compute(Value value) {
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return constant.getSignificantBits() > 64
+                 ? Range()
+                 : Range(IndexRange{constant.getSExtValue(),
+                                    constant.getSExtValue()});
+    AffineMap lower, upper;
+    ValueRange lowerOperands, upperOperands;
+    int64_t step;
+    if (AffineForOp loop = getForInductionVarOwner(value)) {
+      lower = loop.getLowerBoundMap();
+      upper = loop.getUpperBoundMap();
+      lowerOperands = loop.getLowerBoundOperands();
+      upperOperands = loop.getUpperBoundOperands();
+      step = loop.getStepAsInt();
+    } else if (AffineParallelOp loop =
+                   getAffineParallelInductionVarOwner(value)) {
+      unsigned dim = cast<BlockArgument>(value).getArgNumber();
+      lower = loop.getLowerBoundMap(dim);
+      upper = loop.getUpperBoundMap(dim);
+      lowerOperands = loop.getLowerBoundsOperands();
+      upperOperands = loop.getUpperBoundsOperands();
+      step = loop.getSteps()[dim];
+    } else {
+      return std::nullopt;
+    }
+    // The lower bound is the largest of the results, the upper the smallest.
+    // A result of unknown range only makes the interval wider, as long as one
+    // is known.
+    std::optional<int64_t> min, max;
+    bool lowerIsConstant = lower.getNumResults() == 1;
+    for (AffineExpr expr : lower.getResults())
+      if (Range r = of(expr, lowerOperands, lower.getNumDims())) {
+        min = min ? std::max(*min, r->min) : r->min;
+        lowerIsConstant &= r->min == r->max;
+      } else {
+        lowerIsConstant = false;
+      }
+    for (AffineExpr expr : upper.getResults())
+      if (Range r = of(expr, upperOperands, upper.getNumDims()))
+        max = max ? std::min(*max, r->max) : r->max;
+    int64_t last;
+    if (!min || !max || llvm::SubOverflow(*max, int64_t(1), last))
+      return std::nullopt;
+    int64_t span;
+    if (step > 1 && lowerIsConstant && last >= *min &&
+        !llvm::SubOverflow(last, *min, span))
+      last = *min + span / step * step;
+    // A loop that never runs: any interval is right, keep it well formed.
+    return IndexRange{*min, std::max(*min, last)};
+  }
+};
+} // namespace
+
+SmallVector<std::optional<IndexRange>, 4>
+getConstantRange(const Access &access) {
+  SmallVector<std::optional<IndexRange>, 4> ranges;
+  if (!access.memref)
+    return ranges;
+  if (!access.isAffine()) {
+    if (auto type = dyn_cast<MemRefType>(access.memref.getType()))
+      ranges.resize(type.getRank());
+    return ranges;
+  }
+  Intervals intervals;
+  AffineMap map = access.map.getAffineMap();
+  for (auto [result, extent] :
+       llvm::zip_equal(map.getResults(), access.extent)) {
+    std::optional<IndexRange> range =
+        intervals.of(result, access.map.getOperands(), map.getNumDims());
+    if (range && llvm::AddOverflow(range->max, extent - 1, range->max))
+      range = std::nullopt;
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+namespace {
+/// Lower and upper (inclusive) bound expressions while some variables move.
+struct MovingBounds {
+  Operation *outermost;
+  AffineBuilder builder;
+
+  bool moves(Value iv) const {
+    Operation *owner = cast<BlockArgument>(iv).getOwner()->getParentOp();
+    return outermost->isAncestor(owner);
+  }
+
+  /// The bound of `expr` over dims and symbols of `builder`, where every moving
+  /// variable is replaced by the end of its range. `upper` picks which end.
+  AffineExpr bound(AffineExpr expr, bool upper, unsigned depth = 0) {
+    if (depth > 32)
+      return {};
+    // Innermost first: a bound may name variables further out.
+    Operation *innermost = nullptr;
+    unsigned dim = 0;
+    for (auto [i, iv] : llvm::enumerate(builder.dims)) {
+      if (!expr.isFunctionOfDim(i) || !moves(iv))
+        continue;
+      Operation *owner = cast<BlockArgument>(iv).getOwner()->getParentOp();
+      if (!innermost || innermost->isAncestor(owner)) {
+        innermost = owner;
+        dim = i;
+      }
+    }
+    if (!innermost)
+      return expr;
+    std::optional<int64_t> coefficient = coefficientOf(expr, dim);
+    if (!coefficient)
+      return {};
+    AffineExpr end = endOf(builder.dims[dim], (*coefficient > 0) == upper);
+    if (!end)
+      return {};
+    // Adding the difference instead of substituting keeps linear terms apart.
+    AffineExpr d = getAffineDimExpr(dim, builder.context);
+    AffineExpr rest = simplifyAffineExpr(
+        expr - d * *coefficient, builder.dims.size(), builder.symbols.size());
+    if (rest.isFunctionOfDim(dim))
+      return {};
+    return bound(rest + end * *coefficient, upper, depth + 1);
+  }
+
+  /// First or last value of an induction variable.
+  AffineExpr endOf(Value iv, bool last) {
+    AffineMap map;
+    ValueRange operands;
+    if (AffineForOp loop = getForInductionVarOwner(iv)) {
+      map = last ? loop.getUpperBoundMap() : loop.getLowerBoundMap();
+      operands =
+          last ? loop.getUpperBoundOperands() : loop.getLowerBoundOperands();
+    } else if (AffineParallelOp loop = getAffineParallelInductionVarOwner(iv)) {
+      unsigned dim = cast<BlockArgument>(iv).getArgNumber();
+      map = last ? loop.getUpperBoundMap(dim) : loop.getLowerBoundMap(dim);
+      operands =
+          last ? loop.getUpperBoundsOperands() : loop.getLowerBoundsOperands();
+    }
+    if (!map || map.getNumResults() != 1)
+      return {};
+    unsigned fuel = maxAffineSteps;
+    AffineExpr expr = builder.build(map.getResult(0), map, operands, fuel);
+    if (!expr)
+      return {};
+    return last ? expr - 1 : expr;
+  }
+};
+} // namespace
+
+std::optional<AffineRange> getAffineRange(const Access &access,
+                                          Operation *outermostMoving) {
+  if (!access.isAffine())
+    return std::nullopt;
+  AffineMap map = access.map.getAffineMap();
+  MovingBounds bounds{
+      outermostMoving,
+      {map.getContext(),
+       SmallVector<Value, 8>(
+           access.map.getOperands().take_front(map.getNumDims())),
+       SmallVector<Value, 8>(
+           access.map.getOperands().drop_front(map.getNumDims()))}};
+  SmallVector<AffineExpr> lower, upper;
+  for (auto [result, extent] :
+       llvm::zip_equal(map.getResults(), access.extent)) {
+    for (Value iv : bounds.builder.dims)
+      if (!isAffineInductionVar(iv))
+        return std::nullopt;
+    AffineExpr low = bounds.bound(result, false);
+    AffineExpr high = low ? bounds.bound(result, true) : AffineExpr();
+    if (!high)
+      return std::nullopt;
+    lower.push_back(low);
+    upper.push_back(high + extent);
+  }
+  AffineRange range;
+  unsigned numDims = bounds.builder.dims.size();
+  unsigned numSymbols = bounds.builder.symbols.size();
+  for (auto [low, high] : llvm::zip_equal(lower, upper)) {
+    range.lower.push_back(simplifyAffineMap(
+        AffineMap::get(numDims, numSymbols, low, map.getContext())));
+    range.upper.push_back(simplifyAffineMap(
+        AffineMap::get(numDims, numSymbols, high, map.getContext())));
+  }
+  range.operands.assign(bounds.builder.dims.begin(), bounds.builder.dims.end());
+  range.operands.append(bounds.builder.symbols);
+  return range;
+}
+
+namespace {
+/// A box of elements of one memref: `lower` relative to common symbols and
+/// fixed variables, constant size.
+struct Box {
+  Value memref;
+  SmallVector<AffineExpr, 4> lower;
+  SmallVector<Value, 8> operands;
+  SmallVector<int64_t, 4> size;
+};
+} // namespace
+
+/// The box an access touches while `loop` runs, clipped to the memref's shape.
+/// Sizes only, where the place is not known.
+static std::optional<Box> getBox(const Access &access, Operation *loop) {
+  auto type = access.memref ? dyn_cast<MemRefType>(access.memref.getType())
+                            : MemRefType();
+  if (!type)
+    return std::nullopt;
+  Box box{access.memref, {}, {}, {}};
+  std::optional<AffineRange> range = getAffineRange(access, loop);
+  for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
+    std::optional<int64_t> size;
+    if (range) {
+      AffineExpr extent = simplifyAffineExpr(
+          range->upper[d].getResult(0) - range->lower[d].getResult(0),
+          range->upper[d].getNumDims(), range->upper[d].getNumSymbols());
+      if (auto constant = dyn_cast<AffineConstantExpr>(extent))
+        size = std::max<int64_t>(0, constant.getValue());
+    }
+    if (!type.isDynamicDim(d))
+      size = size ? std::min(*size, type.getDimSize(d)) : type.getDimSize(d);
+    if (!size)
+      return std::nullopt;
+    box.size.push_back(*size);
+    if (range)
+      box.lower.push_back(range->lower[d].getResult(0));
+  }
+  if (range)
+    box.operands = range->operands;
+  return box;
+}
+
+/// Joins `other` into `box` if their places differ by constants.
+static bool joinBoxes(Box &box, const Box &other) {
+  if (box.memref != other.memref || box.operands != other.operands ||
+      box.lower.size() != box.size.size() ||
+      other.lower.size() != other.size.size())
+    return false;
+  SmallVector<int64_t, 4> shift;
+  for (auto [mine, theirs] : llvm::zip_equal(box.lower, other.lower)) {
+    auto constant = dyn_cast<AffineConstantExpr>(theirs - mine);
+    if (!constant)
+      return false;
+    shift.push_back(constant.getValue());
+  }
+  for (unsigned d = 0, e = box.size.size(); d != e; ++d) {
+    int64_t begin = std::min<int64_t>(0, shift[d]);
+    int64_t end = std::max(box.size[d], shift[d] + other.size[d]);
+    if (shift[d] < 0)
+      box.lower[d] = other.lower[d];
+    box.size[d] = end - begin;
+  }
+  return true;
+}
+
+std::optional<uint64_t> getFootprintBytes(ArrayRef<Access> accesses,
+                                          Operation *loop) {
+  SmallVector<Box, 8> boxes;
+  for (const Access &access : accesses) {
+    if (!loop->isAncestor(access.op))
+      continue;
+    std::optional<Box> box = getBox(access, loop);
+    if (!box)
+      return std::nullopt;
+    if (llvm::none_of(boxes, [&](Box &b) { return joinBoxes(b, *box); }))
+      boxes.push_back(std::move(*box));
+  }
+  uint64_t total = 0;
+  for (const Box &box : boxes) {
+    auto type = cast<MemRefType>(box.memref.getType());
+    std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+    if (!bytes)
+      return std::nullopt;
+    uint64_t product = *bytes;
+    for (auto [d, size] : llvm::enumerate(box.size)) {
+      // A joined box may exceed the memref, an artefact of the join.
+      int64_t clipped =
+          type.isDynamicDim(d) ? size : std::min(size, type.getDimSize(d));
+      if (__builtin_mul_overflow(product, uint64_t(clipped), &product))
+        return std::nullopt;
+    }
+    if (__builtin_add_overflow(total, product, &total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+} // namespace polynest
