@@ -63,6 +63,9 @@ typedef enum pn_dtype {
   PN_DTYPE_F64 = 10
 } pn_dtype_t;
 
+/* Receives a piece of text, not terminated by NUL. */
+typedef void (*pn_write_fn)(void *user, const char *data, size_t size);
+
 /* Size of one element in bytes; 0 for PN_DTYPE_INVALID and unknown values. */
 PN_EXPORT size_t pn_dtype_size(pn_dtype_t dtype);
 

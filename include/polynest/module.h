@@ -27,9 +27,6 @@ enum pn_module_flags {
   PN_MODULE_TRUST_BYTECODE = 1 /* accept raw MLIR bytecode */
 };
 
-/* Receives a piece of text, not terminated by NUL. */
-typedef void (*pn_write_fn)(void *user, const char *data, size_t size);
-
 /* Parses text, bytecode or one of our files out of memory. `name` stands for
  * the file in diagnostics; NULL means "<input>". */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
