@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * cost_model_test.c: the models against published numbers and against sums
+ * done by hand; prints each known chip's model values beside the expected ones.
+ */
+
+#include "Target/CostModel.h"
+#include "Target/Row.h"
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+static pn_model_core_t core_of(const char *name, int32_t element_bytes) {
+  return pn_model_core_from_target(&pn_target_find_row(name)->info,
+                                   element_bytes);
+}
+
+/* Sandy Bridge as in the paper, section 4 and table 1: doubles, 4 lanes, one
+ * multiply and one add pipe that count as one FMA of 8 cycles. */
+static pn_model_core_t sandy_bridge(void) {
+  return (pn_model_core_t){
+      .element_bytes = 8,
+      .accumulator_bytes = 8,
+      .lanes = 4,
+      .vector_registers = 16,
+      .fma_ports = 1,
+      .fma_latency_cycles = 8,
+      .load_ports = 2,
+      .caches = {{32, 64, 8, 1}, {256, 64, 8, 1}, {8192, 64, 16, 4}},
+      .usable_llc_kib = 2048,
+      .l2_bytes_per_cycle = 32,
+      .l3_bytes_per_cycle = 16,
+      .memory_bytes_per_cycle = 4};
+}
+
+static void paper_numbers(void) {
+  pn_model_core_t core = sandy_bridge();
+  int32_t mr, nr;
+  CHECK(pn_model_tile_low2016(&core, &mr, &nr));
+  /* sqrt(4 * 8 * 1) = 5.7, two vectors of 4: 8; 32 / 8 = 4. */
+  printf("  sandy bridge f64: mr %d (paper 8), nr %d (paper 4)\n", mr, nr);
+  CHECK(mr == 8 && nr == 4);
+  /* Ways of L1 are 4 KiB. C_Ar = floor(7 / (1 + 4/8)) = 4 of them hold
+   * kc = 4 * 4096 / (8 * 8) = 256. Ways of L2 are 32 KiB: B takes one,
+   * 4 * 256 * 8 = 8 KiB, C one: mc = 6 * 32768 / (256 * 8) = 96. */
+  pn_model_tile_t tile = {.mr = 8, .vectors = 1, .nr = 4, .cycles_per_k = 8};
+  pn_model_blocking_t b;
+  CHECK(pn_model_blocking_low2016(&core, &tile, &b));
+  printf("  sandy bridge f64: kc %lld (paper 256), mc %lld (paper 96)\n",
+         (long long)b.kc, (long long)b.mc);
+  CHECK(b.kc == 256 && b.mc == 96);
+  /* Haswell doubles: 4 lanes * 5 cycles * 2 ports = 40; two vectors: 8 x 5. */
+  core = core_of("haswell", 8);
+  CHECK(pn_model_tile_low2016(&core, &mr, &nr));
+  CHECK(mr == 8 && nr == 5);
+}
+
+/*
+ * f32, by hand. Registers: mr*v + v + a + 1.
+ * AVX2, 16: 6x2 = 12 + 2 + 1 + 1 = 16. 4x3 would need 17, 13x1 is not better.
+ * AVX-512, 32: 6x4 = 24 + 4 + 2 = 30, 10 loads for 24 FMAs; 9x3 = 32 has 12
+ * for 27, more per FMA; 5x5 is out, four vectors at most.
+ * Neon, 32, a = mr/4: 12x2 = 24 + 2 + 3 + 1 = 30, 5 loads for 24 FMAs; 8x3 has
+ * 5 as well; 6x4 = 24 + 4 + 2 + 1 = 31 has 6.
+ * L1 of 32 KiB, 8 ways of 4 KiB, 6x16: B in 5 ways: kc = 20480 / 64 = 320, A
+ * 6 * 320 * 4 = 7680 in 2, C in 1: 8 ways. B in 6: 384, A 9216 in 3: 10, no.
+ * 6x64: B in 6 ways: kc = 24576 / 256 = 96, A 2304 in 1, C 1: 8.
+ * 48 KiB, 12 ways, 6x64: B in 10: kc = 160, A 3840 in 1, C 1: 12.
+ * 64 KiB, 4 ways of 16 KiB, 12x8: B in 1: kc = 16384 / 32 = 512, A 24576 in 2.
+ * 128 KiB, 8 ways of 16 KiB, 12x8: B in 2: kc = 1024, A 49152 in 3, C 1: 6;
+ * B in 3: 1536, A 73728 in 5, C 1: 9, no.
+ * mc = (ways - 1 - B) * way / (kc * 4), down to a multiple of mr:
+ * haswell  (8 - 1 - 1) * 32768 / 1280 = 153 -> 150
+ * skylake  (16 - 1 - 1) * 65536 / 384 = 2389 -> 2388
+ * rapids   (16 - 1 - 1) * 131072 / 640 = 2867 -> 2862
+ * znver3   (8 - 1 - 1) * 65536 / 1280 = 307 -> 306
+ * znver4   (8 - 1 - 1) * 131072 / 384 = 2048 -> 2046
+ * znver5   (16 - 1 - 1) * 65536 / 640 = 1433 -> 1428
+ * neoverse (8 - 1 - 1) * 131072 / 2048 = 384
+ * m1       12 ways of 256 KiB of one core, B 1, (12 - 1 - 1) / 2 = 5:
+ *          5 * 262144 / 4096 = 320 -> 312
+ */
+static const struct expected {
+  const char *name;
+  int32_t mr, nr;
+  int64_t kc, mc;
+} expected_f32[] = {
+    {"haswell", 6, 16, 320, 150},         {"skylake-avx512", 6, 64, 96, 2388},
+    {"sapphirerapids", 6, 64, 160, 2862}, {"graniterapids", 6, 64, 160, 2862},
+    {"znver3", 6, 16, 320, 306},          {"znver4", 6, 64, 96, 2046},
+    {"znver5", 6, 64, 160, 1428},         {"neoverse-n1", 12, 8, 512, 384},
+    {"neoverse-v1", 12, 8, 512, 384},     {"apple-m1", 12, 8, 1024, 312}};
+
+static void known_chips(void) {
+  size_t count = sizeof(expected_f32) / sizeof(expected_f32[0]);
+  CHECK(count == pn_target_known_count());
+  for (size_t i = 0; i < count; ++i) {
+    const struct expected *e = &expected_f32[i];
+    pn_model_core_t core = core_of(e->name, 4);
+    pn_model_tile_t tile;
+    pn_model_blocking_t b, g;
+    CHECK(pn_model_register_tile(&core, 0, 0, &tile));
+    CHECK(pn_model_blocking_low2016(&core, &tile, &b));
+    CHECK(pn_model_gemm_blocking(&core, &tile, 1920, 1920, 1920, &g));
+    printf("  %-15s %2dx%-2d (%2dx%-2d) kc %4lld (%4lld) mc %4lld (%4lld) | "
+           "1920: kc %lld mc %lld nc %lld\n",
+           e->name, tile.mr, tile.nr, e->mr, e->nr, (long long)b.kc,
+           (long long)e->kc, (long long)b.mc, (long long)e->mc, (long long)g.kc,
+           (long long)g.mc, (long long)g.nc);
+    CHECK(tile.mr == e->mr && tile.nr == e->nr);
+    CHECK(b.kc == e->kc && b.mc == e->mc);
+    CHECK(tile.registers <= core.vector_registers);
+    CHECK(tile.fma_utilization == 1);
+    /* The lower bound of the paper: enough chains to hide the latency. */
+    CHECK(tile.mr * tile.vectors >= core.fma_ports * core.fma_latency_cycles);
+    CHECK(g.mc % tile.mr == 0 && g.nc % tile.nr == 0);
+    /* The block of A, at least one row of tiles, stays within half of L2. */
+    CHECK(g.mc == tile.mr ||
+          g.mc * g.kc * 4 * core.caches[1].shared_by_cores <=
+              (int64_t)core.caches[1].size_kib * 1024 / 2 + tile.mr * g.kc * 4);
+  }
+}
+
+/* Where a shape is known its edge counts. */
+static void tile_of_shape(void) {
+  pn_model_core_t core = core_of("sapphirerapids", 4);
+  pn_model_tile_t tile;
+  /* One row: as many vectors as hide the most latency, no second row. */
+  CHECK(pn_model_register_tile(&core, 1, 4096, &tile));
+  CHECK(tile.mr == 1 && tile.vectors == 4);
+  /* Eight rows of 48: 8 x 48 exactly, 12 cycles; 6 x 64 would take 2 * 12. */
+  CHECK(pn_model_register_tile(&core, 8, 48, &tile));
+  CHECK(tile.mr == 8 && tile.nr == 48);
+  CHECK(!pn_model_register_tile(&core, -1, 4, &tile) && tile.mr == 0);
+  CHECK(!pn_model_register_tile(&core, INT64_MAX, 4, &tile));
+  /* 9 * 4 + 4 + 2 = 42 registers of 32. */
+  CHECK(!pn_model_tile_cost(&core, 9, 4, &tile));
+  CHECK(!pn_model_tile_cost(&core, 0, 1, &tile));
+  CHECK(!pn_model_tile_cost(&core, 1000000, 1000000, &tile));
+  /* 1 x 1: bound by the latency of 4, half a cycle of FMA. */
+  CHECK(pn_model_tile_cost(&core, 1, 1, &tile));
+  CHECK(tile.cycles_per_k == 4 && tile.fma_utilization == 0.125);
+}
+
+/* Measured on Emerald Rapids with 12 GB/s of memory at about 3 GHz
+ * (docs/architecture.md): 1920^3 with a 9x48 tile reached 81 % of the peak at
+ * 384/240/1920 and 68 % at 240/96/480. */
+static void measured_rank(void) {
+  pn_model_core_t core = core_of("sapphirerapids", 4);
+  core.memory_bytes_per_cycle = 4;
+  pn_model_tile_t tile;
+  CHECK(pn_model_tile_cost(&core, 9, 3, &tile));
+  pn_model_blocking_t good = {384, 240, 1920}, bad = {240, 96, 480}, own;
+  pn_model_gemm_cost_t cost_good, cost_bad, cost_own;
+  CHECK(pn_model_gemm_cost(&core, &tile, &good, 1920, 1920, 1920, &cost_good));
+  CHECK(pn_model_gemm_cost(&core, &tile, &bad, 1920, 1920, 1920, &cost_bad));
+  CHECK(pn_model_gemm_blocking(&core, &tile, 1920, 1920, 1920, &own));
+  CHECK(pn_model_gemm_cost(&core, &tile, &own, 1920, 1920, 1920, &cost_own));
+  printf("  model %.0f %% (measured 81), model %.0f %% (measured 68), own "
+         "choice %lld/%lld/%lld %.0f %%\n",
+         100 * cost_good.fma_cycles / cost_good.total_cycles,
+         100 * cost_bad.fma_cycles / cost_bad.total_cycles, (long long)own.kc,
+         (long long)own.mc, (long long)own.nc,
+         100 * cost_own.fma_cycles / cost_own.total_cycles);
+  CHECK(cost_good.total_cycles < cost_bad.total_cycles);
+  CHECK(cost_own.total_cycles <= cost_good.total_cycles);
+}
+
+/* kc fixes the order of accumulation: nothing measured may move it. */
+static void kc_is_stable(void) {
+  static const int64_t sizes[] = {1, 5, 64, 197, 1000, 1920, 4096, 50257};
+  for (size_t i = 0; i < pn_target_known_count(); ++i) {
+    pn_model_core_t core = core_of(pn_target_known_name(i), 4);
+    pn_model_tile_t tile;
+    CHECK(pn_model_register_tile(&core, 0, 0, &tile));
+    for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); ++j) {
+      pn_model_blocking_t first, other;
+      CHECK(pn_model_gemm_blocking(&core, &tile, 512, 768, sizes[j], &first));
+      CHECK(first.kc >= 1 && first.kc <= sizes[j]);
+      pn_model_core_t noisy = core;
+      noisy.usable_llc_kib = 100;
+      noisy.memory_bytes_per_cycle = 50;
+      CHECK(pn_model_gemm_blocking(&noisy, &tile, 512, 768, sizes[j], &other));
+      CHECK(first.kc == other.kc);
+    }
+  }
+}
+
+static void strange_input(void) {
+  pn_model_core_t core = core_of("znver4", 4);
+  pn_model_tile_t tile;
+  CHECK(pn_model_register_tile(&core, 0, 0, &tile));
+  pn_model_blocking_t b;
+  pn_model_gemm_cost_t cost;
+  CHECK(pn_model_gemm_blocking(&core, &tile, 0, 0, 0, &b));
+  CHECK(pn_model_gemm_blocking(&core, &tile, 1, 1, 1, &b));
+  CHECK(b.kc == 1 && b.mc == tile.mr && b.nc == tile.nr);
+  CHECK(!pn_model_gemm_blocking(&core, &tile, -1, 1, 1, &b) && b.kc == 0);
+  CHECK(!pn_model_gemm_blocking(&core, &tile, INT64_MAX, 1, 1, &b));
+  CHECK(pn_model_gemm_blocking(&core, &tile, INT64_C(1) << 40, INT64_C(1) << 40,
+                               INT64_C(1) << 40, &b));
+  b = (pn_model_blocking_t){1, 1, 1};
+  CHECK(pn_model_gemm_cost(&core, &tile, &b, 0, 0, 0, &cost));
+  CHECK(cost.fma_cycles == 0 && isfinite(cost.total_cycles));
+  b.kc = 0;
+  CHECK(!pn_model_gemm_cost(&core, &tile, &b, 1, 1, 1, &cost));
+  pn_model_core_t broken = {0};
+  int32_t mr, nr;
+  CHECK(!pn_model_tile_low2016(&broken, &mr, &nr) && mr == 0 && nr == 0);
+  CHECK(!pn_model_register_tile(&broken, 0, 0, &tile));
+  CHECK(!pn_model_blocking_low2016(&broken, &tile, &b) && b.kc == 0);
+  CHECK(!pn_model_gemm_blocking(&broken, &tile, 1, 1, 1, &b));
+}
+
+static void streams(void) {
+  pn_model_core_t core = core_of("znver3", 4);
+  core.memory_bytes_per_cycle = 4;
+  /* 2 loads of 32 bytes; L2 32; L3 32; memory 4 bytes a cycle. */
+  CHECK(pn_model_stream_cycles(&core, 6400, 6400) == 100);
+  CHECK(pn_model_stream_cycles(&core, 6400, 100000) == 200);
+  CHECK(pn_model_stream_cycles(&core, 6400, 1e6) == 200);
+  CHECK(pn_model_stream_cycles(&core, 6400, 1e9) == 1600);
+}
+
+static void grain(void) {
+  /* 10 us at 2000 MHz are 20000 cycles: 200 iterations of 100. */
+  CHECK(pn_model_parallel_grain(100000, 100, 2000, 10000) == 200);
+  CHECK(pn_model_parallel_grain(400, 100, 2000, 10000) == 200);
+  CHECK(pn_model_parallel_grain(399, 100, 2000, 10000) == 399);
+  CHECK(pn_model_parallel_grain(10, 1e9, 2000, 10000) == 1);
+  /* Unknown frequency counts as 2500 MHz. */
+  CHECK(pn_model_parallel_grain(100000, 100, 0, 10000) == 250);
+  CHECK(pn_model_parallel_grain(0, 100, 2000, 10000) == 1);
+  CHECK(pn_model_parallel_grain(-5, 100, 2000, 10000) == 1);
+  CHECK(pn_model_parallel_grain(7, 0, 2000, 10000) == 7);
+  CHECK(pn_model_parallel_grain(7, NAN, 2000, 10000) == 7);
+  CHECK(pn_model_parallel_grain(7, 1, 2000, INFINITY) == 7);
+  CHECK(pn_model_parallel_grain(INT64_MAX, 1e-300, 2000, 1e300) == INT64_MAX);
+}
+
+int main(void) {
+  CHECK_RUN(paper_numbers);
+  CHECK_RUN(known_chips);
+  CHECK_RUN(tile_of_shape);
+  CHECK_RUN(measured_rank);
+  CHECK_RUN(kc_is_stable);
+  CHECK_RUN(strange_input);
+  CHECK_RUN(streams);
+  CHECK_RUN(grain);
+  return check_result();
+}
