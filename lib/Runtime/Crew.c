@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Runtime/Crew.c: hands parallel loops to threads that wait for them.
+ *
+ * Sleeping without lost wake-ups is Dekker's argument on both sides: a sleeper
+ * announces itself and then looks at the word it waits for; a waker writes the
+ * word and then looks for sleepers. Both pairs are sequentially consistent, so
+ * at least one of the two sees the other; the lock covers the gap between the
+ * sleeper's look and its sleep.
+ */
+#include "Runtime/Crew.h"
+
+#include "Runtime/FpState.h"
+
+#include <sched.h>
+#include <time.h>
+
+#define TICKET_CHUNK_BITS 16
+#define TICKET_CHUNK_MASK ((UINT64_C(1) << TICKET_CHUNK_BITS) - 1)
+#define TICKET_CLOSED TICKET_CHUNK_MASK
+
+PN_STATIC_ASSERT(PN_THREAD_COUNT_MAX < TICKET_CLOSED,
+                 "chunk counts fit into a ticket beside the closing mark");
+
+/* How long to wait awake: first busy, then giving the processor away between
+ * looks. A sleeping thread takes 5 to 50 us to come back, so that a wait of
+ * that order is the most that can pay off. */
+#define SPIN_BUSY_NS 20000
+#define SPIN_YIELD_NS 80000
+/* Looks between two readings of the clock (20 to 50 ns each). */
+#define SPIN_BATCH 32
+
+static _Thread_local bool in_kernel;
+
+#if defined(__x86_64__) || defined(__i386__)
+static inline void processor_relax(void) { __builtin_ia32_pause(); }
+#elif defined(__aarch64__)
+static inline void processor_relax(void) {
+  __asm__ volatile("isb" : : : "memory");
+}
+#else
+static inline void processor_relax(void) {}
+#endif
+
+void pn_job_init(pn_job_t *job, pn_kernel_fn kernel, const void *args,
+                 int64_t begin, int64_t end, int32_t chunks) {
+  /* The unsigned difference is exact where end - begin overflows. */
+  uint64_t total = (uint64_t)end - (uint64_t)begin;
+  job->kernel = kernel;
+  job->args = args;
+  job->begin = begin;
+  job->length = (int64_t)(total / (uint64_t)chunks);
+  job->longer = (int32_t)(total % (uint64_t)chunks);
+  job->chunks = chunks;
+  job->fp_control = pn_fp_control_get();
+  atomic_init(&job->failure, UINT64_MAX);
+}
+
+void pn_job_run_chunk(pn_job_t *job, int32_t chunk) {
+  uint64_t extra = (uint64_t)(chunk < job->longer ? chunk : job->longer);
+  uint64_t first =
+      (uint64_t)job->begin + (uint64_t)chunk * (uint64_t)job->length + extra;
+  uint64_t last = first + (uint64_t)job->length + (chunk < job->longer);
+  uint64_t fp_control = pn_fp_control_get();
+  bool nested = in_kernel;
+  in_kernel = true;
+  pn_fp_control_set(job->fp_control);
+  int32_t status = job->kernel(job->args, (int64_t)first, (int64_t)last);
+  pn_fp_control_set(fp_control);
+  in_kernel = nested;
+  if (!status)
+    return;
+  uint64_t mine = (uint64_t)chunk << 32 | (uint32_t)status;
+  uint64_t lowest = atomic_load(&job->failure);
+  while (mine < lowest &&
+         !atomic_compare_exchange_weak(&job->failure, &lowest, mine)) {
+  }
+}
+
+int32_t pn_job_status(const pn_job_t *job) {
+  uint64_t failure = atomic_load(&job->failure);
+  return failure == UINT64_MAX ? 0 : (int32_t)(uint32_t)failure;
+}
+
+bool pn_job_in_kernel(void) { return in_kernel; }
+
+void pn_crew_init(pn_crew_t *crew, bool spinning) {
+  atomic_init(&crew->ticket, 0);
+  atomic_init(&crew->job, NULL);
+  atomic_init(&crew->spinning, spinning);
+  atomic_init(&crew->pending, 0);
+  pthread_mutex_init(&crew->lock, NULL);
+  pthread_cond_init(&crew->posted, NULL);
+  pthread_cond_init(&crew->finished, NULL);
+  atomic_init(&crew->sleepers, 0);
+  atomic_init(&crew->leader_asleep, false);
+}
+
+void pn_crew_destroy(pn_crew_t *crew) {
+  pthread_cond_destroy(&crew->finished);
+  pthread_cond_destroy(&crew->posted);
+  pthread_mutex_destroy(&crew->lock);
+}
+
+void pn_crew_set_spin(pn_crew_t *crew, bool spinning) {
+  atomic_store(&crew->spinning, spinning);
+}
+
+static int64_t clock_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Pauses between two looks; false when it is time to sleep. *start is 0 at the
+ * first call. */
+static bool spin_pause(int64_t *start, uint32_t *count) {
+  if (++*count % SPIN_BATCH) {
+    processor_relax();
+    return true;
+  }
+  int64_t now = clock_ns();
+  if (!*start)
+    *start = now;
+  if (now - *start < SPIN_BUSY_NS)
+    return true;
+  sched_yield();
+  return now - *start < SPIN_BUSY_NS + SPIN_YIELD_NS;
+}
+
+static uint64_t ticket_sleep(pn_crew_t *crew, uint64_t seen) {
+  pthread_mutex_lock(&crew->lock);
+  atomic_fetch_add(&crew->sleepers, 1);
+  uint64_t ticket;
+  while ((ticket = atomic_load(&crew->ticket)) == seen)
+    pthread_cond_wait(&crew->posted, &crew->lock);
+  atomic_fetch_sub(&crew->sleepers, 1);
+  pthread_mutex_unlock(&crew->lock);
+  return ticket;
+}
+
+static uint64_t ticket_wait(pn_crew_t *crew, uint64_t seen) {
+  int64_t start = 0;
+  uint32_t count = 0;
+  do {
+    uint64_t ticket = atomic_load_explicit(&crew->ticket, memory_order_acquire);
+    if (ticket != seen)
+      return ticket;
+  } while (atomic_load_explicit(&crew->spinning, memory_order_relaxed) &&
+           spin_pause(&start, &count));
+  return ticket_sleep(crew, seen);
+}
+
+static void ticket_post(pn_crew_t *crew, uint64_t chunks) {
+  uint64_t number = (atomic_load(&crew->ticket) >> TICKET_CHUNK_BITS) + 1;
+  atomic_store(&crew->ticket, number << TICKET_CHUNK_BITS | chunks);
+  if (!atomic_load(&crew->sleepers))
+    return;
+  pthread_mutex_lock(&crew->lock);
+  pthread_cond_broadcast(&crew->posted);
+  pthread_mutex_unlock(&crew->lock);
+}
+
+/* The last member out wakes the leader. */
+static void pending_leave(pn_crew_t *crew) {
+  if (atomic_fetch_sub(&crew->pending, 1) != 1 ||
+      !atomic_load(&crew->leader_asleep))
+    return;
+  pthread_mutex_lock(&crew->lock);
+  pthread_cond_signal(&crew->finished);
+  pthread_mutex_unlock(&crew->lock);
+}
+
+/* The leader is inside a call, so that it may spin in any case. */
+static void pending_wait(pn_crew_t *crew) {
+  int64_t start = 0;
+  uint32_t count = 0;
+  do {
+    if (!atomic_load_explicit(&crew->pending, memory_order_acquire))
+      return;
+  } while (spin_pause(&start, &count));
+  pthread_mutex_lock(&crew->lock);
+  atomic_store(&crew->leader_asleep, true);
+  while (atomic_load(&crew->pending))
+    pthread_cond_wait(&crew->finished, &crew->lock);
+  atomic_store(&crew->leader_asleep, false);
+  pthread_mutex_unlock(&crew->lock);
+}
+
+void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
+  for (;;) {
+    ticket = ticket_wait(crew, ticket);
+    uint64_t chunks = ticket & TICKET_CHUNK_MASK;
+    if (chunks == TICKET_CLOSED)
+      return;
+    if ((uint64_t)index >= chunks)
+      continue;
+    pn_job_run_chunk(atomic_load(&crew->job), index);
+    pending_leave(crew);
+  }
+}
+
+void pn_crew_run(pn_crew_t *crew, pn_job_t *job) {
+  atomic_store_explicit(&crew->job, job, memory_order_relaxed);
+  atomic_store_explicit(&crew->pending, job->chunks - 1, memory_order_relaxed);
+  ticket_post(crew, (uint64_t)job->chunks);
+  pn_job_run_chunk(job, 0);
+  pending_wait(crew);
+}
+
+void pn_crew_close(pn_crew_t *crew) { ticket_post(crew, TICKET_CLOSED); }
