@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compiler/Version.c: versions and element types. */
 
-#include "llvm/Config/llvm-config.h"
 #include "polynest/base.h"
+#include "llvm/Config/llvm-config.h"
 
 #define PN_TEXT2(x) #x
 #define PN_TEXT(x) PN_TEXT2(x)

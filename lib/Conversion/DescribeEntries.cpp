@@ -107,6 +107,21 @@ static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
   return success();
 }
 
+/// Leaves on a kernel the ranks of its arguments and which of them overlap no
+/// other, since neither survives the conversion to LLVM.
+static void describeKernel(func::FuncOp kernel) {
+  SmallVector<int64_t> ranks, distinct;
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    auto memref = dyn_cast<MemRefType>(type);
+    ranks.push_back(memref ? memref.getRank() : -1);
+    if (memref && kernel.getArgAttr(i, "llvm.noalias"))
+      distinct.push_back(i);
+  }
+  Builder builder(kernel.getContext());
+  kernel->setAttr("polynest.arg_ranks", builder.getDenseI64ArrayAttr(ranks));
+  kernel->setAttr("polynest.distinct", builder.getDenseI64ArrayAttr(distinct));
+}
+
 namespace {
 struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
   void runOnOperation() override {
@@ -114,6 +129,8 @@ struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
     llvm::raw_string_ostream os(text);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr("polynest.entry")) {
+        if (function->hasAttr("polynest.kernel"))
+          describeKernel(function);
         ++numDeclined;
         continue;
       }

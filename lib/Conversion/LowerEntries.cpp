@@ -207,6 +207,28 @@ static void lowerAllAllocations(Emitter &emit) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Number of LLVM parameters of one argument.
+static size_t parameterCount(int64_t rank) {
+  return rank < 0 ? (rank == kArena ? 5 : 1) : 3 + 2 * rank;
+}
+
+/// Tells LLVM which pointers of a kernel overlap no other.
+static void markDistinctPointers(Emitter &emit, LLVMFuncOp kernel) {
+  auto ranks = kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
+  auto distinct =
+      kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.distinct");
+  if (!ranks || !distinct)
+    return;
+  size_t at = 0;
+  for (auto [i, rank] : llvm::enumerate(ranks.asArrayRef())) {
+    // The second field of a descriptor is the pointer that code uses.
+    if (llvm::is_contained(distinct.asArrayRef(), static_cast<int64_t>(i)))
+      kernel.setArgAttr(at + 1, LLVMDialect::getNoAliasAttrName(),
+                        emit.builder.getUnitAttr());
+    at += parameterCount(rank);
+  }
+}
+
 /// The struct of everything a kernel takes beside its range.
 static LLVMStructType captureType(LLVMFuncOp kernel) {
   ArrayRef<Type> params = kernel.getFunctionType().getParams();
@@ -280,6 +302,7 @@ static unsigned lowerKernels(Emitter &emit) {
   for (LLVMFuncOp kernel : kernels) {
     kernel.setLinkage(Linkage::Internal);
     kernel.setDsoLocal(true);
+    markDistinctPointers(emit, kernel);
     chunks[kernel] = makeChunkFunction(emit, kernel);
   }
   for (auto [call, kernel] : calls)
@@ -311,11 +334,6 @@ static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
   for (auto [i, type] : llvm::enumerate(types))
     out.push_back(
         emit.load(type, emit.offset(pointer, static_cast<int64_t>(i) * 8)));
-}
-
-/// Number of LLVM parameters of one argument.
-static size_t parameterCount(int64_t rank) {
-  return rank < 0 ? (rank == kArena ? 5 : 1) : 3 + 2 * rank;
 }
 
 /// A descriptor of the arena: both pointers, offset 0, its size, stride 1.

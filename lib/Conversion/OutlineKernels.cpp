@@ -12,6 +12,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,12 +52,14 @@ static StringRef reasonToDecline(AffineParallelOp loop) {
 }
 
 /// A value that is better computed again inside a kernel than passed to it.
+/// Pieces of the arena are passed: as arguments they can be told apart.
 static bool isRematerializable(Operation *op) {
   if (matchPattern(op, m_Constant()))
     return true;
   if (isa<memref::GetGlobalOp>(op))
     return true;
-  return isa<ViewLikeOpInterface>(op) && isMemoryEffectFree(op);
+  return isa<ViewLikeOpInterface>(op) && !isa<memref::ViewOp>(op) &&
+         isMemoryEffectFree(op);
 }
 
 /// Clones rematerializable definitions of captures to the start of the loop's
@@ -114,20 +117,23 @@ static func::FuncOp makeKernel(AffineParallelOp loop, func::FuncOp parent,
   return kernel;
 }
 
-/// Marks kernel arguments that overlap nothing: those that are the entry's
-/// results or arena.
-static void copyArgumentMarks(func::FuncOp parent, func::FuncOp kernel,
-                              ArrayRef<Value> captures) {
-  Builder builder(parent.getContext());
-  for (auto [i, capture] : llvm::enumerate(captures)) {
-    bool distinct = capture.getDefiningOp<memref::AllocOp>() != nullptr;
-    auto argument = dyn_cast<BlockArgument>(capture);
-    if (argument && argument.getOwner() == &parent.getBody().front())
-      for (StringRef mark : {"polynest.result", "polynest.arena"})
-        distinct |= parent.getArgAttr(argument.getArgNumber(), mark) != nullptr;
-    if (distinct)
+/// True if the captured memref shares storage with no other capture of the
+/// kernel.
+static bool isDistinct(ArrayRef<Value> captures, Value memref) {
+  return llvm::none_of(captures, [&](Value other) {
+    return other != memref && isa<BaseMemRefType>(other.getType()) &&
+           mayAlias(memref, other);
+  });
+}
+
+/// Marks kernel arguments that overlap no other one, for LLVM.
+static void markDistinctArguments(func::FuncOp kernel,
+                                  ArrayRef<Value> captures) {
+  Builder builder(kernel.getContext());
+  for (auto [i, capture] : llvm::enumerate(captures))
+    if (isa<BaseMemRefType>(capture.getType()) &&
+        isDistinct(captures, capture))
       kernel.setArgAttr(i + 2, "llvm.noalias", builder.getUnitAttr());
-  }
 }
 
 static void outline(AffineParallelOp loop, func::FuncOp parent,
@@ -143,7 +149,7 @@ static void outline(AffineParallelOp loop, func::FuncOp parent,
   Value end = AffineApplyOp::create(builder, loc, loop.getUpperBoundsMap(),
                                     loop.getUpperBoundsOperands());
   func::FuncOp kernel = makeKernel(loop, parent, name, captures);
-  copyArgumentMarks(parent, kernel, captures);
+  markDistinctArguments(kernel, captures);
   SmallVector<Value> operands = {begin, end};
   operands.append(captures);
   func::CallOp::create(builder, loc, kernel, operands);

@@ -141,4 +141,20 @@ def SplitInits : Pass<"polynest-split-inits"> {
   ];
 }
 
+def MarkStage : Pass<"polynest-mark-stage", "mlir::ModuleOp"> {
+  let summary = "Record which stage a module is at";
+  let description = [{
+    Last pass of each stage: sets the module attribute `polynest.stage`, by
+    which a dump that is fed back in is recognized.
+  }];
+  let options = [
+    Option<"stage", "stage", "std::string", /*default=*/"",
+           "One of s1 to s5">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Modules marked">,
+    Statistic<"numDeclined", "num-declined", "Modules that had the mark">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

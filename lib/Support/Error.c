@@ -123,11 +123,10 @@ const char *pn_error_message(const pn_error_t *error) {
 
 const char *pn_error_code_name(pn_error_code_t code) {
   static const char *const names[] = {
-      "none",      "internal", "out of memory", "argument",
-      "parse",     "verify",   "unsupported",   "pass",
-      "io",        "not found", "link",         "signature",
-      "overlap",   "assert",   "corrupt",       "target",
-      "version"};
+      "none",   "internal",    "out of memory", "argument", "parse",
+      "verify", "unsupported", "pass",          "io",       "not found",
+      "link",   "signature",   "overlap",       "assert",   "corrupt",
+      "target", "version"};
   size_t index = (size_t)code;
   return index < sizeof(names) / sizeof(names[0]) ? names[index] : names[1];
 }

@@ -7,6 +7,7 @@
 #define POLYNEST_SUPPORT_MLIRBRIDGE_H
 
 #include "mlir-c/IR.h"
+#include "Support/Buffer.h"
 #include "polynest/context.h"
 
 PN_EXTERN_C_BEGIN
@@ -14,6 +15,32 @@ PN_EXTERN_C_BEGIN
 /* Routes every remark of the context to the callback; NULL turns it off. */
 void pn_mlir_set_remark_callback(MlirContext context, pn_remark_fn callback,
                                  void *user);
+
+/* Appends the text of a pipeline, given the text of its options. */
+typedef pn_error_t *(*pn_pipeline_text_fn)(void *user, const char *options,
+                                           size_t size, pn_buffer_t *buffer);
+
+/* Registers a pipeline of builtin.module by name. `user` is kept. */
+void pn_mlir_register_pipeline(const char *flag, const char *description,
+                               pn_pipeline_text_fn text_fn, void *user);
+
+/* Parses text or bytecode as a module; `name` stands for the file in
+ * locations. The data need not end in NUL. Null where it does not parse;
+ * diagnostics go to the context's handlers. */
+MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
+                                size_t size, const char *name);
+
+/* Writes MLIR bytecode through the callback. */
+bool pn_mlir_write_bytecode(MlirOperation op,
+                            void (*write)(void *user, const char *data,
+                                          size_t size),
+                            void *user);
+
+/* File, line and column of a location, from 1; looks into fused, named and
+ * call-site locations. `file` is appended to; line and column are 0 where the
+ * place is unknown. */
+void pn_mlir_location(MlirLocation location, pn_buffer_t *file,
+                      int32_t *out_line, int32_t *out_column);
 
 PN_EXTERN_C_END
 

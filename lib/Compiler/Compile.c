@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Compiler/Compile.c: the compile session. */
+
+#include "polynest/compile.h"
+
+#include "Compiler/Codegen.h"
+#include "Compiler/Context.h"
+#include "Compiler/Executable.h"
+#include "Compiler/File.h"
+#include "Compiler/Jit.h"
+#include "Compiler/Library.h"
+#include "Pipeline/Pipeline.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/Pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------ */
+/* Stages                                                                   */
+/* ------------------------------------------------------------------------ */
+
+pn_error_t *pn_module_stage(const pn_module_t *module, pn_stage_t *out_stage) {
+  *out_stage = PN_STAGE_INPUT;
+  MlirAttribute mark = mlirOperationGetAttributeByName(
+      mlirModuleGetOperation(module->mlir),
+      mlirStringRefCreateFromCString("polynest.stage"));
+  if (mlirAttributeIsNull(mark))
+    return NULL;
+  MlirStringRef text = {0};
+  if (mlirAttributeIsAString(mark))
+    text = mlirStringAttrGetValue(mark);
+  if (text.length != 2 || text.data[0] != 's' || text.data[1] < '1' ||
+      text.data[1] > '5')
+    return pn_error_create(PN_ERROR_VERIFY, "attribute polynest.stage of the "
+                                            "module must be \"s1\" to \"s5\"");
+  *out_stage = (pn_stage_t)(text.data[1] - '0');
+  return NULL;
+}
+
+static void append_message(MlirStringRef text, void *user) {
+  pn_buffer_append(user, text.data, text.length);
+}
+
+/* Parses the pipeline of one stage into a new pass manager. */
+static pn_error_t *make_pass_manager(MlirContext context, pn_stage_t stage,
+                                     const pn_target_info_t *target,
+                                     const pn_compile_options_t *options,
+                                     MlirPassManager *out_manager) {
+  pn_buffer_t text = {0}, message = {0};
+  pn_error_t *error = pn_pipeline_append(stage, target, options, &text);
+  *out_manager = mlirPassManagerCreate(context);
+  if (!error && mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
+                    mlirPassManagerGetAsOpPassManager(*out_manager),
+                    mlirStringRefCreateFromCString(pn_buffer_text(&text)),
+                    append_message, &message)))
+    error = pn_error_create(PN_ERROR_INTERNAL, "pipeline of s%d: %s",
+                            (int)stage, pn_buffer_text(&message));
+  mlirPassManagerEnableVerifier(*out_manager, options->verify_stages);
+  pn_buffer_clear(&text);
+  pn_buffer_clear(&message);
+  return error;
+}
+
+static pn_error_t *run_stage(pn_module_t *module, pn_stage_t stage,
+                             const pn_target_info_t *target,
+                             const pn_compile_options_t *options) {
+  pn_diagnostic_scope_t scope;
+  pn_diagnostic_scope_open(&scope, module->context);
+  MlirPassManager manager;
+  pn_error_t *error = make_pass_manager(pn_context_mlir(module->context), stage,
+                                        target, options, &manager);
+  bool ok = !error && mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(
+                          manager, mlirModuleGetOperation(module->mlir)));
+  mlirPassManagerDestroy(manager);
+  char what[32];
+  (void)snprintf(what, sizeof(what), "stage s%d failed", (int)stage);
+  pn_error_t *failed = pn_diagnostic_scope_close(
+      &scope, ok || error,
+      stage <= PN_STAGE_S2 ? PN_ERROR_UNSUPPORTED : PN_ERROR_PASS, what);
+  return error ? error : failed;
+}
+
+/* Brings the module to `stage`, with options and target already read. */
+static pn_error_t *run_stages(pn_module_t *module, pn_stage_t stage,
+                              const pn_target_info_t *target,
+                              const pn_compile_options_t *options,
+                              pn_compile_timing_t *timing) {
+  pn_stage_t at;
+  pn_error_t *error = pn_module_stage(module, &at);
+  for (int s = (int)at + 1; !error && s <= (int)stage; ++s) {
+    int64_t start = pn_clock_ns();
+    error = run_stage(module, (pn_stage_t)s, target, options);
+    timing->stage_ns[s] = pn_clock_ns() - start;
+    if (!error && options->stage_fn)
+      options->stage_fn(options->user, (pn_stage_t)s, module);
+  }
+  return error;
+}
+
+/* What every compilation reads first. */
+typedef struct pn_session {
+  pn_compile_options_t options;
+  pn_target_info_t target;
+  pn_compile_timing_t timing;
+  int64_t start_ns;
+} pn_session_t;
+
+static pn_error_t *open_session(const pn_target_t *target,
+                                const pn_compile_options_t *options,
+                                const pn_compile_timing_t *out_timing,
+                                pn_session_t *out_session) {
+  *out_session = (pn_session_t){
+      .target = {.struct_size = sizeof(pn_target_info_t)},
+      .timing = {.struct_size = sizeof(pn_compile_timing_t)},
+      .start_ns = pn_clock_ns(),
+  };
+  if (out_timing && out_timing->struct_size != sizeof(*out_timing))
+    return pn_error_create(
+        PN_ERROR_ARGUMENT,
+        "struct_size %zu of the timing is not the expected %zu",
+        out_timing->struct_size, sizeof(*out_timing));
+  pn_error_t *error = pn_compile_options_read(options, &out_session->options);
+  return error ? error : pn_target_get_info(target, &out_session->target);
+}
+
+static void close_session(pn_session_t *session,
+                          pn_compile_timing_t *out_timing) {
+  session->timing.total_ns = pn_clock_ns() - session->start_ns;
+  if (out_timing)
+    *out_timing = session->timing;
+}
+
+pn_error_t *pn_compile_to_stage(pn_module_t *module, pn_stage_t stage,
+                                const pn_target_t *target,
+                                const pn_compile_options_t *options,
+                                pn_compile_timing_t *out_timing) {
+  if (stage < PN_STAGE_INPUT || stage > PN_STAGE_S5)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "stage %d is out of range; stages are 1 to 5",
+                           (int)stage);
+  pn_session_t session;
+  pn_error_t *error = open_session(target, options, out_timing, &session);
+  if (!error)
+    error = run_stages(module, stage, &session.target, &session.options,
+                       &session.timing);
+  if (!error)
+    close_session(&session, out_timing);
+  return error;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Code                                                                     */
+/* ------------------------------------------------------------------------ */
+
+/* Compiles a copy of the module to an object file in memory. */
+static pn_error_t *compile_object(const pn_module_t *module,
+                                  pn_session_t *session,
+                                  LLVMMemoryBufferRef *out_object) {
+  *out_object = NULL;
+  pn_module_t *copy;
+  pn_error_t *error = pn_module_clone(module, &copy);
+  if (error)
+    return error;
+  error = run_stages(copy, PN_STAGE_S5, &session->target, &session->options,
+                     &session->timing);
+  if (!error)
+    error = pn_codegen_object(copy, &session->target, &session->options,
+                              &session->timing, out_object);
+  pn_module_destroy(copy);
+  return error;
+}
+
+pn_error_t *pn_compile_to_executable(const pn_module_t *module,
+                                     const pn_target_t *target,
+                                     const pn_compile_options_t *options,
+                                     pn_compile_timing_t *out_timing,
+                                     pn_executable_t **out_executable) {
+  *out_executable = NULL;
+  pn_session_t session;
+  pn_error_t *error = open_session(target, options, out_timing, &session);
+  LLVMMemoryBufferRef object = NULL;
+  if (!error)
+    error = compile_object(module, &session, &object);
+  int64_t start = pn_clock_ns();
+  pn_jit_t *jit = NULL;
+  if (!error)
+    error = pn_jit_create(object, &session.target, &jit);
+  if (!error)
+    error = pn_executable_create(
+        (pn_code_t){jit, pn_jit_lookup, pn_jit_destroy}, out_executable);
+  session.timing.link_ns = pn_clock_ns() - start;
+  if (!error)
+    close_session(&session, out_timing);
+  return error;
+}
+
+pn_error_t *pn_compile_to_object(const pn_module_t *module,
+                                 const pn_target_t *target,
+                                 const pn_compile_options_t *options,
+                                 const char *path) {
+  pn_session_t session;
+  pn_error_t *error = open_session(target, options, NULL, &session);
+  LLVMMemoryBufferRef object = NULL;
+  if (!error)
+    error = compile_object(module, &session, &object);
+  if (!error)
+    error = pn_file_write(path, LLVMGetBufferStart(object),
+                          LLVMGetBufferSize(object), 0666);
+  if (object)
+    LLVMDisposeMemoryBuffer(object);
+  return error;
+}
+
+pn_error_t *pn_compile_to_library(const pn_module_t *module,
+                                  const pn_target_t *target,
+                                  const pn_compile_options_t *options,
+                                  const char *library_path,
+                                  const char *header_path) {
+  pn_session_t session;
+  pn_error_t *error = open_session(target, options, NULL, &session);
+  LLVMMemoryBufferRef object = NULL;
+  if (!error)
+    error = compile_object(module, &session, &object);
+  if (!error)
+    error =
+        pn_library_write(object, &session.target, library_path, header_path);
+  if (object)
+    LLVMDisposeMemoryBuffer(object);
+  return error;
+}

@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Compiler/Executable.c: entries of compiled code and their invocation. */
+
+#include "Compiler/Executable.h"
+
+#include "Compiler/Signature.h"
+#include "Support/Buffer.h"
+#include "Support/Error.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int32_t (*pn_packed_fn)(pn_rt_context_t *ctx, void **args);
+typedef void (*pn_shapes_fn)(const int64_t *dims, int64_t *result_dims);
+
+/* Memory status of generated code; see lib/Conversion/LowerEntries.cpp. */
+#define STATUS_OUT_OF_MEMORY (-1)
+
+struct pn_entry {
+  pn_executable_t *executable;
+  const pn_signature_entry_t *signature;
+  pn_packed_fn packed;
+  pn_shapes_fn shapes; /* NULL where all result sizes are fixed */
+  size_t dim_count;    /* values that `shapes` reads */
+  size_t result_dim_count;
+  size_t result_rank_sum;
+};
+
+/* A free call context, kept for the next call. */
+typedef struct pn_context_node {
+  pn_rt_context_t *ctx;
+  struct pn_context_node *next;
+} pn_context_node_t;
+
+struct pn_executable {
+  atomic_size_t references;
+  pn_code_t code;
+  pn_signature_t signature;
+  pn_entry_t *entries;
+  pthread_mutex_t lock;
+  pn_context_node_t *free_contexts;
+};
+
+/* ------------------------------------------------------------------------ */
+/* Creation                                                                 */
+/* ------------------------------------------------------------------------ */
+
+static void *lookup_with_suffix(const pn_code_t *code, const char *name,
+                                const char *suffix) {
+  pn_buffer_t symbol = {0};
+  pn_buffer_printf(&symbol, "%s%s", name, suffix);
+  void *address =
+      symbol.failed ? NULL : code->lookup(code->handle, symbol.data);
+  pn_buffer_clear(&symbol);
+  return address;
+}
+
+/* Counts what the shape function reads and writes. */
+static void count_dims(pn_entry_t *entry) {
+  const pn_signature_entry_t *signature = entry->signature;
+  for (size_t i = 0; i < signature->input_count; ++i) {
+    const pn_signature_value_t *value = &signature->values[i];
+    bool integer = value->type.dtype < PN_DTYPE_F16;
+    entry->dim_count +=
+        value->is_scalar ? (integer ? 1 : 0) : (size_t)value->type.rank;
+  }
+  for (size_t i = 0; i < signature->result_count; ++i) {
+    const pn_value_type_t *type =
+        &signature->values[signature->input_count + i].type;
+    entry->result_rank_sum += (size_t)type->rank;
+    for (int32_t d = 0; d < type->rank; ++d)
+      entry->result_dim_count += type->sizes[d] == PN_DYNAMIC ? 1 : 0;
+  }
+}
+
+static pn_error_t *bind_entry(pn_executable_t *executable, size_t index) {
+  pn_entry_t *entry = &executable->entries[index];
+  entry->executable = executable;
+  entry->signature = &executable->signature.entries[index];
+  const char *name = entry->signature->name;
+  count_dims(entry);
+  void *packed = lookup_with_suffix(&executable->code, name, "_packed");
+  void *shapes = lookup_with_suffix(&executable->code, name, "_shapes");
+  if (!packed || (entry->result_dim_count && !shapes))
+    return pn_error_create(PN_ERROR_CORRUPT,
+                           "the code of entry '%s' is missing", name);
+  /* ISO C has no conversion from object to function pointers; POSIX does. */
+  memcpy(&entry->packed, &packed, sizeof(packed));
+  if (entry->result_dim_count)
+    memcpy(&entry->shapes, &shapes, sizeof(shapes));
+  return NULL;
+}
+
+pn_error_t *pn_executable_create(pn_code_t code,
+                                 pn_executable_t **out_executable) {
+  *out_executable = NULL;
+  pn_executable_t *executable = calloc(1, sizeof(*executable));
+  if (!executable || pthread_mutex_init(&executable->lock, NULL) != 0) {
+    free(executable);
+    code.destroy(code.handle);
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  }
+  atomic_init(&executable->references, 1);
+  executable->code = code;
+  const char *text = code.lookup(code.handle, "polynest_info");
+  pn_error_t *error =
+      text ? pn_signature_parse(text, &executable->signature)
+           : pn_error_create(PN_ERROR_CORRUPT,
+                             "the code has no description of its entries");
+  size_t count = executable->signature.entry_count;
+  if (!error) {
+    executable->entries = calloc(count ? count : 1, sizeof(pn_entry_t));
+    if (!executable->entries)
+      error = pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  }
+  for (size_t i = 0; !error && i < count; ++i)
+    error = bind_entry(executable, i);
+  if (error) {
+    pn_executable_release(executable);
+    return error;
+  }
+  *out_executable = executable;
+  return NULL;
+}
+
+void pn_executable_retain(pn_executable_t *executable) {
+  atomic_fetch_add(&executable->references, 1);
+}
+
+void pn_executable_release(pn_executable_t *executable) {
+  if (!executable || atomic_fetch_sub(&executable->references, 1) != 1)
+    return;
+  while (executable->free_contexts) {
+    pn_context_node_t *node = executable->free_contexts;
+    executable->free_contexts = node->next;
+    pn_rt_context_destroy(node->ctx);
+    free(node);
+  }
+  pn_signature_clear(&executable->signature);
+  free(executable->entries);
+  executable->code.destroy(executable->code.handle);
+  (void)pthread_mutex_destroy(&executable->lock);
+  free(executable);
+}
+
+static void *library_lookup(void *handle, const char *name) {
+  return dlsym(handle, name);
+}
+
+static void library_close(void *handle) { (void)dlclose(handle); }
+
+pn_error_t *pn_executable_load(const char *path,
+                               pn_executable_t **out_executable) {
+  *out_executable = NULL;
+  /* A name without a slash would be searched for in the system's folders. */
+  pn_buffer_t name = {0};
+  pn_buffer_printf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
+  void *handle = name.failed ? NULL : dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
+  pn_buffer_clear(&name);
+  if (!handle) {
+    const char *reason = dlerror();
+    return pn_error_create(PN_ERROR_IO, "cannot load '%s': %s", path,
+                           reason ? reason : "out of memory");
+  }
+  return pn_executable_create(
+      (pn_code_t){handle, library_lookup, library_close}, out_executable);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Inspection                                                               */
+/* ------------------------------------------------------------------------ */
+
+size_t pn_executable_entry_count(const pn_executable_t *executable) {
+  return executable->signature.entry_count;
+}
+
+const pn_entry_t *pn_executable_entry_at(const pn_executable_t *executable,
+                                         size_t index) {
+  return index < executable->signature.entry_count ? &executable->entries[index]
+                                                   : NULL;
+}
+
+/* "no entry 'x'; entries are a, b". */
+static pn_error_t *no_entry(const pn_executable_t *executable,
+                            const char *name) {
+  pn_buffer_t names = {0};
+  for (size_t i = 0; i < executable->signature.entry_count; ++i)
+    pn_buffer_printf(&names, "%s%s", i ? ", " : "",
+                     executable->signature.entries[i].name);
+  pn_error_t *error =
+      name ? pn_error_create(PN_ERROR_NOT_FOUND,
+                             "no entry '%s'; entries are: %s", name,
+                             pn_buffer_text(&names))
+           : pn_error_create(PN_ERROR_NOT_FOUND,
+                             "the entry must be named; entries are: %s",
+                             pn_buffer_text(&names));
+  pn_buffer_clear(&names);
+  return error;
+}
+
+pn_error_t *pn_executable_find_entry(const pn_executable_t *executable,
+                                     const char *name,
+                                     const pn_entry_t **out_entry) {
+  *out_entry = NULL;
+  size_t count = executable->signature.entry_count;
+  if (!name && count == 1)
+    *out_entry = &executable->entries[0];
+  for (size_t i = 0; name && i < count; ++i)
+    if (strcmp(executable->signature.entries[i].name, name) == 0)
+      *out_entry = &executable->entries[i];
+  return *out_entry ? NULL : no_entry(executable, name);
+}
+
+const char *pn_entry_name(const pn_entry_t *entry) {
+  return entry->signature->name;
+}
+
+size_t pn_entry_input_count(const pn_entry_t *entry) {
+  return entry->signature->input_count;
+}
+
+size_t pn_entry_result_count(const pn_entry_t *entry) {
+  return entry->signature->result_count;
+}
+
+bool pn_entry_input_type(const pn_entry_t *entry, size_t index,
+                         pn_value_type_t *out_type) {
+  *out_type = (pn_value_type_t){0};
+  if (index >= entry->signature->input_count)
+    return false;
+  *out_type = entry->signature->values[index].type;
+  return true;
+}
+
+bool pn_entry_result_type(const pn_entry_t *entry, size_t index,
+                          pn_value_type_t *out_type) {
+  *out_type = (pn_value_type_t){0};
+  if (index >= entry->signature->result_count)
+    return false;
+  *out_type =
+      entry->signature->values[entry->signature->input_count + index].type;
+  return true;
+}
+
+size_t pn_entry_arena_bytes(const pn_entry_t *entry) {
+  return (size_t)entry->signature->arena_bytes;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Checks of a call                                                         */
+/* ------------------------------------------------------------------------ */
+
+static pn_error_t *check_size(const char *role, size_t index, int32_t d,
+                              int64_t given, int64_t expected) {
+  if (expected == PN_DYNAMIC || given == expected)
+    return NULL;
+  return pn_error_create(PN_ERROR_SIGNATURE,
+                         "%s %zu has size %" PRId64
+                         " in dimension %d; expected %" PRId64,
+                         role, index, given, (int)d, expected);
+}
+
+/* Checks element type, rank and fixed sizes of one argument. */
+static pn_error_t *check_argument(const pn_memref_t *memref,
+                                  const pn_value_type_t *type, const char *role,
+                                  size_t index) {
+  if (memref->dtype != (int32_t)type->dtype)
+    return pn_error_create(PN_ERROR_SIGNATURE,
+                           "%s %zu has element type %s; expected %s", role,
+                           index, pn_dtype_name((pn_dtype_t)memref->dtype),
+                           pn_dtype_name(type->dtype));
+  if (memref->rank != type->rank)
+    return pn_error_create(PN_ERROR_SIGNATURE,
+                           "%s %zu has rank %d; expected %d", role, index,
+                           (int)memref->rank, (int)type->rank);
+  if (pn_memref_check(memref) != PN_ERROR_NONE)
+    return pn_error_create(
+        PN_ERROR_SIGNATURE,
+        "%s %zu is no valid view: sizes must not be negative, the data not "
+        "null, and every address must fit",
+        role, index);
+  for (int32_t d = 0; d < type->rank; ++d) {
+    pn_error_t *error =
+        check_size(role, index, d, memref->sizes[d], type->sizes[d]);
+    if (error)
+      return error;
+  }
+  return NULL;
+}
+
+static pn_error_t *check_inputs(const pn_entry_t *entry,
+                                const pn_memref_t *inputs, size_t count) {
+  const pn_signature_entry_t *signature = entry->signature;
+  if (count != signature->input_count)
+    return pn_error_create(PN_ERROR_SIGNATURE,
+                           "entry '%s' takes %zu inputs, not %zu",
+                           signature->name, signature->input_count, count);
+  for (size_t i = 0; i < count; ++i) {
+    pn_error_t *error =
+        check_argument(&inputs[i], &signature->values[i].type, "input", i);
+    if (error)
+      return error;
+  }
+  return NULL;
+}
+
+static int64_t read_integer(const pn_memref_t *memref) {
+  const char *data =
+      (const char *)memref->data +
+      memref->offset * (int64_t)pn_dtype_size((pn_dtype_t)memref->dtype);
+  switch (memref->dtype) {
+  case PN_DTYPE_BOOL:
+    return *(const uint8_t *)data != 0;
+  case PN_DTYPE_I8:
+    return *(const int8_t *)data;
+  case PN_DTYPE_I16:
+    return *(const int16_t *)(const void *)data;
+  case PN_DTYPE_I32:
+    return *(const int32_t *)(const void *)data;
+  default:
+    return *(const int64_t *)(const void *)data;
+  }
+}
+
+/* Small arrays of a call live on the stack; larger ones come from malloc. */
+#define SMALL_DIMS 64
+
+/* Sizes of all results, in order, into `sizes`. */
+static pn_error_t *compute_result_sizes(const pn_entry_t *entry,
+                                        const pn_memref_t *inputs,
+                                        int64_t *sizes) {
+  const pn_signature_entry_t *signature = entry->signature;
+  size_t total = entry->dim_count + entry->result_dim_count;
+  int64_t small[SMALL_DIMS];
+  int64_t *dims = total <= SMALL_DIMS ? small : calloc(total, sizeof(int64_t));
+  if (!dims)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  if (entry->shapes) {
+    size_t at = 0;
+    for (size_t i = 0; i < signature->input_count; ++i) {
+      const pn_signature_value_t *value = &signature->values[i];
+      if (value->is_scalar && value->type.dtype < PN_DTYPE_F16)
+        dims[at++] = read_integer(&inputs[i]);
+      for (int32_t d = 0; d < value->type.rank; ++d)
+        dims[at++] = inputs[i].sizes[d];
+    }
+    entry->shapes(dims, dims + entry->dim_count);
+  }
+  const int64_t *computed = dims + entry->dim_count;
+  for (size_t i = 0; i < signature->result_count; ++i) {
+    const pn_value_type_t *type =
+        &signature->values[signature->input_count + i].type;
+    for (int32_t d = 0; d < type->rank; ++d)
+      *sizes++ = type->sizes[d] == PN_DYNAMIC ? *computed++ : type->sizes[d];
+  }
+  if (dims != small)
+    free(dims);
+  return NULL;
+}
+
+pn_error_t *pn_entry_result_sizes(const pn_entry_t *entry,
+                                  const pn_memref_t *inputs, size_t input_count,
+                                  int64_t *out_result_sizes) {
+  pn_error_t *error = check_inputs(entry, inputs, input_count);
+  return error ? error : compute_result_sizes(entry, inputs, out_result_sizes);
+}
+
+/* Checks results against the sizes that the inputs imply. */
+static pn_error_t *check_results(const pn_entry_t *entry,
+                                 const pn_memref_t *inputs,
+                                 const pn_memref_t *results, size_t count) {
+  const pn_signature_entry_t *signature = entry->signature;
+  if (count != signature->result_count)
+    return pn_error_create(PN_ERROR_SIGNATURE,
+                           "entry '%s' has %zu results, not %zu",
+                           signature->name, signature->result_count, count);
+  int64_t small[SMALL_DIMS];
+  size_t total = entry->result_rank_sum;
+  int64_t *sizes = total <= SMALL_DIMS ? small : calloc(total, sizeof(int64_t));
+  if (!sizes)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  pn_error_t *error = compute_result_sizes(entry, inputs, sizes);
+  const int64_t *expected = sizes;
+  for (size_t i = 0; !error && i < count; ++i) {
+    const pn_value_type_t *type =
+        &signature->values[signature->input_count + i].type;
+    error = check_argument(&results[i], type, "result", i);
+    for (int32_t d = 0; !error && d < type->rank; ++d)
+      error = check_size("result", i, d, results[i].sizes[d], *expected++);
+  }
+  if (sizes != small)
+    free(sizes);
+  return error;
+}
+
+/* Results overlap nothing; inputs that the program writes overlap nothing. */
+static pn_error_t *check_overlap(const pn_entry_t *entry,
+                                 const pn_memref_t *inputs,
+                                 const pn_memref_t *results) {
+  const pn_signature_entry_t *signature = entry->signature;
+  for (size_t r = 0; r < signature->result_count; ++r) {
+    for (size_t i = 0; i < signature->input_count; ++i)
+      if (pn_memref_overlaps(&results[r], &inputs[i]))
+        return pn_error_create(PN_ERROR_OVERLAP,
+                               "result %zu overlaps input %zu", r, i);
+    for (size_t s = 0; s < r; ++s)
+      if (pn_memref_overlaps(&results[r], &results[s]))
+        return pn_error_create(PN_ERROR_OVERLAP,
+                               "result %zu overlaps result %zu", r, s);
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Invocation                                                               */
+/* ------------------------------------------------------------------------ */
+
+/* Takes a free call context or makes one. */
+static pn_context_node_t *acquire_context(pn_executable_t *executable) {
+  (void)pthread_mutex_lock(&executable->lock);
+  pn_context_node_t *node = executable->free_contexts;
+  if (node)
+    executable->free_contexts = node->next;
+  (void)pthread_mutex_unlock(&executable->lock);
+  if (node)
+    return node;
+  node = calloc(1, sizeof(*node));
+  if (node && !(node->ctx = pn_rt_context_create())) {
+    free(node);
+    node = NULL;
+  }
+  return node;
+}
+
+static void release_context(pn_executable_t *executable,
+                            pn_context_node_t *node) {
+  (void)pthread_mutex_lock(&executable->lock);
+  node->next = executable->free_contexts;
+  executable->free_contexts = node;
+  (void)pthread_mutex_unlock(&executable->lock);
+}
+
+/* True if the entry accepts the view's strides as they are. */
+static bool accepts_strides(const pn_value_type_t *type,
+                            const pn_memref_t *memref) {
+  if (!type->strides)
+    return pn_memref_is_contiguous(memref);
+  if (!memref->strides) {
+    int64_t stride = 1;
+    for (int32_t d = type->rank - 1; d >= 0; --d) {
+      if (memref->sizes[d] > 1 && type->strides[d] != PN_DYNAMIC &&
+          type->strides[d] != stride)
+        return false;
+      stride *= memref->sizes[d];
+    }
+    return true;
+  }
+  for (int32_t d = 0; d < type->rank; ++d)
+    if (memref->sizes[d] > 1 && type->strides[d] != PN_DYNAMIC &&
+        type->strides[d] != memref->strides[d])
+      return false;
+  return true;
+}
+
+/* One call's view of an argument: itself, or a copy in the layout that the
+ * entry wants. */
+typedef struct pn_bound {
+  pn_memref_t memref;
+  void *copy; /* from the pool; NULL where none was needed */
+} pn_bound_t;
+
+/* Room the layout of `type` needs for the sizes, in elements; and its strides,
+ * dynamic ones chosen as if contiguous. */
+static int64_t layout_of(const pn_value_type_t *type, const pn_memref_t *memref,
+                         int64_t *strides) {
+  int64_t contiguous = 1, last = 0;
+  bool empty = false;
+  for (int32_t d = type->rank - 1; d >= 0; --d) {
+    strides[d] = type->strides && type->strides[d] != PN_DYNAMIC
+                     ? type->strides[d]
+                     : contiguous;
+    contiguous *= memref->sizes[d];
+    empty |= memref->sizes[d] == 0;
+    last += (memref->sizes[d] - 1) * strides[d];
+  }
+  return empty ? 0 : last + 1;
+}
+
+static pn_error_t *bind_argument(const pn_value_type_t *type,
+                                 const pn_memref_t *memref, int64_t *strides,
+                                 bool is_input, pn_bound_t *out_bound) {
+  *out_bound = (pn_bound_t){.memref = *memref};
+  if (accepts_strides(type, memref))
+    return NULL;
+  int64_t elements = layout_of(type, memref, strides);
+  out_bound->copy =
+      pn_pool_alloc((size_t)elements * pn_dtype_size(type->dtype));
+  if (!out_bound->copy)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  out_bound->memref.data = out_bound->copy;
+  out_bound->memref.offset = 0;
+  out_bound->memref.strides = strides;
+  if (is_input)
+    pn_strided_copy(&out_bound->memref, memref);
+  return NULL;
+}
+
+/* Everything one call needs, carved out of one block. */
+typedef struct pn_call {
+  void **args;
+  pn_bound_t *bound;
+  int64_t *strides; /* for copies: rank values an argument */
+  char *descriptors;
+} pn_call_t;
+
+static size_t call_bytes(const pn_signature_entry_t *signature) {
+  size_t count = signature->input_count + signature->result_count;
+  size_t bytes = count * (sizeof(void *) + sizeof(pn_bound_t));
+  for (size_t i = 0; i < count; ++i) {
+    int32_t rank = signature->values[i].type.rank;
+    bytes += pn_memref_descriptor_size(rank) + (size_t)rank * sizeof(int64_t);
+  }
+  return bytes;
+}
+
+static pn_call_t carve_call(const pn_signature_entry_t *signature,
+                            char *block) {
+  size_t count = signature->input_count + signature->result_count;
+  pn_call_t call;
+  call.args = (void **)(void *)block;
+  call.bound = (pn_bound_t *)(void *)(block + count * sizeof(void *));
+  call.strides = (int64_t *)(void *)(call.bound + count);
+  size_t ranks = 0;
+  for (size_t i = 0; i < count; ++i)
+    ranks += (size_t)signature->values[i].type.rank;
+  call.descriptors = (char *)(call.strides + ranks);
+  return call;
+}
+
+/* Binds argument i and fills its descriptor. */
+static pn_error_t *prepare_argument(const pn_signature_entry_t *signature,
+                                    pn_call_t *call, size_t i,
+                                    const pn_memref_t *memref, bool is_input) {
+  const pn_signature_value_t *value = &signature->values[i];
+  pn_error_t *error = bind_argument(&value->type, memref, call->strides,
+                                    is_input, &call->bound[i]);
+  if (error)
+    return error;
+  const pn_memref_t *bound = &call->bound[i].memref;
+  call->strides += value->type.rank;
+  if (value->is_scalar) {
+    call->args[i] = (char *)bound->data +
+                    bound->offset * (int64_t)pn_dtype_size(value->type.dtype);
+    return NULL;
+  }
+  call->args[i] = call->descriptors;
+  call->descriptors += pn_memref_descriptor_size(value->type.rank);
+  if (pn_memref_descriptor_fill(bound, call->args[i]) != PN_ERROR_NONE)
+    return pn_error_create(PN_ERROR_SIGNATURE, "argument %zu is no valid view",
+                           i);
+  /* Code reads identity layouts from the aligned pointer alone. */
+  void **pointers = call->args[i];
+  int64_t *offset = (int64_t *)(void *)(pointers + 2);
+  pointers[0] = pointers[1] =
+      (char *)pointers[1] + *offset * (int64_t)pn_dtype_size(value->type.dtype);
+  *offset = 0;
+  return NULL;
+}
+
+static pn_error_t *status_error(const pn_entry_t *entry, int32_t status) {
+  const pn_signature_t *signature = &entry->executable->signature;
+  if (status == 0)
+    return NULL;
+  if (status == STATUS_OUT_OF_MEMORY)
+    return pn_error_create(PN_ERROR_MEMORY,
+                           "out of memory for the temporaries of '%s'",
+                           entry->signature->name);
+  if (status > 0 && (size_t)status <= signature->assert_count)
+    return pn_error_create(PN_ERROR_ASSERT, "%s",
+                           signature->asserts[status - 1]);
+  return pn_error_create(PN_ERROR_INTERNAL, "entry '%s' returned status %d",
+                         entry->signature->name, (int)status);
+}
+
+static pn_error_t *run(const pn_entry_t *entry, void **args) {
+  pn_context_node_t *node = acquire_context(entry->executable);
+  if (!node)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  int32_t status = entry->packed(node->ctx, args);
+  release_context(entry->executable, node);
+  return status_error(entry, status);
+}
+
+static pn_error_t *invoke_checked(const pn_entry_t *entry,
+                                  const pn_memref_t *inputs,
+                                  const pn_memref_t *results, char *block) {
+  const pn_signature_entry_t *signature = entry->signature;
+  size_t count = signature->input_count + signature->result_count;
+  pn_call_t call = carve_call(signature, block);
+  pn_bound_t *bound = call.bound;
+  memset(bound, 0, count * sizeof(*bound));
+  pn_error_t *error = NULL;
+  for (size_t i = 0; !error && i < count; ++i) {
+    bool is_input = i < signature->input_count;
+    error = prepare_argument(
+        signature, &call, i,
+        is_input ? &inputs[i] : &results[i - signature->input_count], is_input);
+  }
+  if (!error)
+    error = run(entry, call.args);
+  for (size_t i = 0; i < count; ++i) {
+    if (!bound[i].copy)
+      continue;
+    bool is_input = i < signature->input_count;
+    if (!error && !is_input)
+      pn_strided_copy(&results[i - signature->input_count], &bound[i].memref);
+    else if (!error && signature->values[i].is_mutable)
+      pn_strided_copy(&inputs[i], &bound[i].memref);
+    pn_pool_free(bound[i].copy);
+  }
+  return error;
+}
+
+#define SMALL_CALL_BYTES 4096
+
+pn_error_t *pn_entry_invoke(const pn_entry_t *entry, const pn_memref_t *inputs,
+                            size_t input_count, const pn_memref_t *results,
+                            size_t result_count) {
+  pn_error_t *error = check_inputs(entry, inputs, input_count);
+  if (!error)
+    error = check_results(entry, inputs, results, result_count);
+  if (!error)
+    error = check_overlap(entry, inputs, results);
+  if (error)
+    return error;
+  size_t bytes = call_bytes(entry->signature);
+  _Alignas(16) char small[SMALL_CALL_BYTES];
+  char *block = bytes <= sizeof(small) ? small : malloc(bytes);
+  if (!block)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  error = invoke_checked(entry, inputs, results, block);
+  if (block != small)
+    free(block);
+  return error;
+}

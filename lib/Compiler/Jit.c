@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Compiler/Jit.c: object code in memory, linked by ORC. */
+
+#include "Compiler/Jit.h"
+
+#include "Compiler/Codegen.h"
+#include "Support/Error.h"
+#include "llvm-c/Error.h"
+#include "llvm-c/LLJIT.h"
+#include "llvm-c/Orc.h"
+
+#include <stdlib.h>
+
+struct pn_jit {
+  LLVMOrcLLJITRef lljit;
+};
+
+/* Turns an LLVM error, which is consumed, into ours. */
+static pn_error_t *from_llvm(LLVMErrorRef failed, const char *what) {
+  char *message = LLVMGetErrorMessage(failed);
+  pn_error_t *error = pn_error_create(PN_ERROR_LINK, "%s: %s", what, message);
+  LLVMDisposeErrorMessage(message);
+  return error;
+}
+
+/* What generated code calls, by address: the library hides its symbols. */
+static LLVMErrorRef define_runtime(LLVMOrcLLJITRef lljit,
+                                   LLVMOrcJITDylibRef dylib) {
+  const struct {
+    const char *name;
+    void (*address)(void);
+  } symbols[] = {
+      {"pn_parallel_for", (void (*)(void))pn_parallel_for},
+      {"pn_rt_arena", (void (*)(void))pn_rt_arena},
+      {"pn_rt_alloc", (void (*)(void))pn_rt_alloc},
+      {"pn_rt_context_reset", (void (*)(void))pn_rt_context_reset},
+      {"pn_rt_region_run", (void (*)(void))pn_rt_region_run},
+  };
+  enum { COUNT = sizeof(symbols) / sizeof(symbols[0]) };
+  LLVMOrcCSymbolMapPair pairs[COUNT];
+  for (size_t i = 0; i < COUNT; ++i)
+    pairs[i] = (LLVMOrcCSymbolMapPair){
+        .Name = LLVMOrcLLJITMangleAndIntern(lljit, symbols[i].name),
+        .Sym = {.Address = (LLVMOrcExecutorAddress)symbols[i].address,
+                .Flags = {.GenericFlags = LLVMJITSymbolGenericFlagsExported |
+                                          LLVMJITSymbolGenericFlagsCallable}}};
+  return LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, COUNT));
+}
+
+/* libm and libc, which LLVM's own lowerings may call. */
+static LLVMErrorRef add_process_symbols(LLVMOrcLLJITRef lljit,
+                                        LLVMOrcJITDylibRef dylib) {
+  LLVMOrcDefinitionGeneratorRef generator;
+  LLVMErrorRef failed = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+      &generator, LLVMOrcLLJITGetGlobalPrefix(lljit), NULL, NULL);
+  if (!failed)
+    LLVMOrcJITDylibAddGenerator(dylib, generator);
+  return failed;
+}
+
+pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
+                          const pn_target_info_t *target, pn_jit_t **out_jit) {
+  *out_jit = NULL;
+  pn_jit_t *jit = calloc(1, sizeof(*jit));
+  LLVMTargetMachineRef machine = NULL;
+  pn_error_t *error = jit ? pn_codegen_machine(target, &machine)
+                          : pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  if (error) {
+    LLVMDisposeMemoryBuffer(object);
+    free(jit);
+    return error;
+  }
+  LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+      builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
+  LLVMErrorRef failed = LLVMOrcCreateLLJIT(&jit->lljit, builder);
+  if (failed) {
+    LLVMDisposeMemoryBuffer(object);
+    free(jit);
+    return from_llvm(failed, "cannot start the jit");
+  }
+  LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit->lljit);
+  failed = define_runtime(jit->lljit, dylib);
+  if (!failed)
+    failed = add_process_symbols(jit->lljit, dylib);
+  if (failed)
+    LLVMDisposeMemoryBuffer(object);
+  else
+    failed = LLVMOrcLLJITAddObjectFile(jit->lljit, dylib, object);
+  if (failed) {
+    pn_jit_destroy(jit);
+    return from_llvm(failed, "cannot link the code");
+  }
+  *out_jit = jit;
+  return NULL;
+}
+
+void *pn_jit_lookup(void *jit, const char *name) {
+  LLVMOrcExecutorAddress address = 0;
+  LLVMErrorRef failed =
+      LLVMOrcLLJITLookup(((pn_jit_t *)jit)->lljit, &address, name);
+  if (failed) {
+    LLVMConsumeError(failed);
+    return NULL;
+  }
+  return (void *)(uintptr_t)address;
+}
+
+void pn_jit_destroy(void *jit) {
+  pn_jit_t *self = jit;
+  if (!self)
+    return;
+  LLVMErrorRef failed = LLVMOrcDisposeLLJIT(self->lljit);
+  if (failed)
+    LLVMConsumeError(failed);
+  free(self);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Compiler/Module.c: modules in and out of text and files. */
+
+#include "polynest/module.h"
+
+#include "Compiler/Context.h"
+#include "Compiler/File.h"
+#include "Support/Error.h"
+#include "Support/MlirBridge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Header of our files, little endian, in front of MLIR bytecode. */
+typedef struct pn_file_header {
+  char magic[8];
+  uint32_t format;  /* 1 */
+  uint32_t version; /* PN_VERSION of the writer */
+  uint64_t size;    /* bytes after the header */
+  uint64_t checksum;
+} pn_file_header_t;
+
+static const char file_magic[8] = "PNESTBC";
+static const char mlir_magic[4] = {'M', 'L', '\xef', 'R'};
+
+/* Deeper nesting of brackets than any program has, and shallower than what
+ * exhausts the recursive parser's stack. */
+#define MAX_NESTING 256
+
+/* FNV-1a, 64 bits: finds damage, not malice. */
+static uint64_t checksum(const char *data, size_t size) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ (unsigned char)data[i]) * UINT64_C(1099511628211);
+  return hash;
+}
+
+/* Checks the header; on success *data and *size are the bytecode. */
+static pn_error_t *open_container(const char *name, const char **data,
+                                  size_t *size) {
+  pn_file_header_t header;
+  if (*size < sizeof(header))
+    return pn_error_create(PN_ERROR_CORRUPT,
+                           "'%s' is cut short: %zu bytes are no header", name,
+                           *size);
+  memcpy(&header, *data, sizeof(header));
+  if (header.format != 1)
+    return pn_error_create(PN_ERROR_VERSION,
+                           "'%s' has format %u; this version reads format 1",
+                           name, header.format);
+  *data += sizeof(header);
+  *size -= sizeof(header);
+  if (header.size != *size)
+    return pn_error_create(PN_ERROR_CORRUPT,
+                           "'%s' is damaged: %zu bytes instead of %llu", name,
+                           *size, (unsigned long long)header.size);
+  if (header.checksum != checksum(*data, *size))
+    return pn_error_create(PN_ERROR_CORRUPT,
+                           "'%s' is damaged: its checksum differs", name);
+  return NULL;
+}
+
+/* Refuses text whose nesting could exhaust the parser's stack, at its place. */
+static pn_error_t *check_nesting(const char *name, const char *data,
+                                 size_t size) {
+  int32_t line = 1, column = 0, depth = 0;
+  bool in_string = false, in_comment = false;
+  for (size_t i = 0; i < size; ++i) {
+    char c = data[i];
+    ++column;
+    if (c == '\n') {
+      ++line;
+      column = 0;
+      in_string = in_comment = false;
+      continue;
+    }
+    if (in_comment)
+      continue;
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+      continue;
+    }
+    if (c == '"')
+      in_string = true;
+    else if (c == '/' && i + 1 < size && data[i + 1] == '/')
+      in_comment = true;
+    else if (strchr("([{<", c) && c)
+      ++depth;
+    else if (strchr(")]}>", c) && c && depth > 0)
+      --depth;
+    if (depth > MAX_NESTING) {
+      pn_error_t *error =
+          pn_error_create(PN_ERROR_PARSE, "%s:%d:%d: nested deeper than %d",
+                          name, line, column, MAX_NESTING);
+      pn_diagnostic_t diagnostic = {.severity = PN_SEVERITY_ERROR,
+                                    .line = line,
+                                    .column = column,
+                                    .file = name,
+                                    .text = "nested too deeply"};
+      pn_error_add_diagnostic(error, &diagnostic);
+      return error;
+    }
+  }
+  return NULL;
+}
+
+static pn_error_t *make_module(pn_context_t *context, MlirModule mlir,
+                               pn_module_t **out_module) {
+  pn_module_t *module = calloc(1, sizeof(*module));
+  if (!module) {
+    mlirModuleDestroy(mlir);
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  }
+  pn_context_retain(context);
+  module->context = context;
+  module->mlir = mlir;
+  *out_module = module;
+  return NULL;
+}
+
+/* Checks what kind of data it is; leaves what MLIR is to read. */
+static pn_error_t *check_input(const char *name, uint32_t flags,
+                               const char **data, size_t *size) {
+  if (*size >= sizeof(file_magic) &&
+      memcmp(*data, file_magic, sizeof(file_magic)) == 0)
+    return open_container(name, data, size);
+  if (*size >= sizeof(mlir_magic) &&
+      memcmp(*data, mlir_magic, sizeof(mlir_magic)) == 0) {
+    if (flags & PN_MODULE_TRUST_BYTECODE)
+      return NULL;
+    return pn_error_create(
+        PN_ERROR_ARGUMENT,
+        "'%s' is raw MLIR bytecode, which is read only when trusted", name);
+  }
+  return check_nesting(name, *data, *size);
+}
+
+pn_error_t *pn_module_parse(pn_context_t *context, const char *data,
+                            size_t size, const char *name, uint32_t flags,
+                            pn_module_t **out_module) {
+  *out_module = NULL;
+  name = name ? name : "<input>";
+  if (flags & ~(uint32_t)PN_MODULE_TRUST_BYTECODE)
+    return pn_error_create(PN_ERROR_ARGUMENT, "module flags 0x%x are unknown",
+                           flags);
+  pn_error_t *error = check_input(name, flags, &data, &size);
+  if (error)
+    return error;
+  pn_diagnostic_scope_t scope;
+  pn_diagnostic_scope_open(&scope, context);
+  MlirModule mlir =
+      pn_mlir_parse_module(pn_context_mlir(context), data, size, name);
+  bool ok = !mlirModuleIsNull(mlir);
+  error = pn_diagnostic_scope_close(&scope, ok, PN_ERROR_PARSE,
+                                    "the module does not parse");
+  return error ? error : make_module(context, mlir, out_module);
+}
+
+pn_error_t *pn_module_read_file(pn_context_t *context, const char *path,
+                                uint32_t flags, pn_module_t **out_module) {
+  *out_module = NULL;
+  pn_buffer_t buffer = {0};
+  pn_error_t *error = pn_file_read(path, &buffer);
+  if (!error)
+    error = pn_module_parse(context, pn_buffer_text(&buffer), buffer.size, path,
+                            flags, out_module);
+  pn_buffer_clear(&buffer);
+  return error;
+}
+
+pn_error_t *pn_module_clone(const pn_module_t *module,
+                            pn_module_t **out_module) {
+  *out_module = NULL;
+  MlirOperation copy = mlirOperationClone(mlirModuleGetOperation(module->mlir));
+  return make_module(module->context, mlirModuleFromOperation(copy),
+                     out_module);
+}
+
+/* A pn_write_fn and its user, behind MLIR's string callback. */
+typedef struct pn_writer {
+  pn_write_fn write;
+  void *user;
+} pn_writer_t;
+
+static void forward_string(MlirStringRef text, void *user) {
+  const pn_writer_t *writer = user;
+  writer->write(writer->user, text.data, text.length);
+}
+
+void pn_module_print(const pn_module_t *module, pn_write_fn write, void *user) {
+  pn_writer_t writer = {write, user};
+  mlirOperationPrint(mlirModuleGetOperation(module->mlir), forward_string,
+                     &writer);
+}
+
+/* Appends header and bytecode. */
+static bool append_container(const pn_module_t *module, pn_buffer_t *buffer) {
+  pn_file_header_t header = {.format = 1, .version = PN_VERSION};
+  memcpy(header.magic, file_magic, sizeof(file_magic));
+  pn_buffer_append(buffer, (const char *)&header, sizeof(header));
+  if (!pn_mlir_write_bytecode(mlirModuleGetOperation(module->mlir),
+                              pn_buffer_write, buffer) ||
+      buffer->failed)
+    return false;
+  header.size = buffer->size - sizeof(header);
+  header.checksum =
+      checksum(buffer->data + sizeof(header), (size_t)header.size);
+  memcpy(buffer->data, &header, sizeof(header));
+  return true;
+}
+
+pn_error_t *pn_module_write_file(const pn_module_t *module, const char *path,
+                                 bool bytecode) {
+  pn_buffer_t buffer = {0};
+  bool ok = true;
+  if (bytecode)
+    ok = append_container(module, &buffer);
+  else
+    pn_module_print(module, pn_buffer_write, &buffer);
+  pn_error_t *error =
+      !ok || buffer.failed
+          ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
+          : pn_file_write(path, pn_buffer_text(&buffer), buffer.size, 0666);
+  pn_buffer_clear(&buffer);
+  return error;
+}
+
+void pn_module_destroy(pn_module_t *module) {
+  if (!module)
+    return;
+  mlirModuleDestroy(module->mlir);
+  pn_context_release(module->context);
+  free(module);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Compiler/Signature.h: the description of an executable's entries.
+ *
+ * Compiled code carries it as text in the symbol `polynest_info`, written by
+ * lib/Conversion/DescribeEntries.cpp and LowerEntries.cpp:
+ *   polynest 1
+ *   entry <name> arena <bytes>
+ *   in|out <dtype> <rank> <size or ?>... [strides <stride or ?>...]
+ *   in <dtype> 0 scalar
+ *   mutable
+ *   assert <message>
+ * Ownership: a signature owns all that its fields point to.
+ * Threads: immutable once parsed.
+ */
+#ifndef POLYNEST_COMPILER_SIGNATURE_H
+#define POLYNEST_COMPILER_SIGNATURE_H
+
+#include "polynest/executable.h"
+
+PN_EXTERN_C_BEGIN
+
+typedef struct pn_signature_value {
+  pn_value_type_t type;
+  bool is_scalar;  /* passed by value inside the program */
+  bool is_mutable; /* an input that the program may write */
+} pn_signature_value_t;
+
+typedef struct pn_signature_entry {
+  char *name;
+  int64_t arena_bytes;
+  pn_signature_value_t *values; /* inputs, then results */
+  size_t input_count;
+  size_t result_count;
+} pn_signature_entry_t;
+
+typedef struct pn_signature {
+  pn_signature_entry_t *entries;
+  size_t entry_count;
+  char **asserts;
+  size_t assert_count;
+} pn_signature_t;
+
+/* PN_ERROR_CORRUPT, PN_ERROR_VERSION, PN_ERROR_MEMORY. */
+PN_MUST_USE pn_error_t *pn_signature_parse(const char *text,
+                                           pn_signature_t *out_signature);
+
+void pn_signature_clear(pn_signature_t *signature);
+
+PN_EXTERN_C_END
+
+#endif /* POLYNEST_COMPILER_SIGNATURE_H */

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Support/MlirBridge.cpp: what MLIR's C API lacks, as C functions.
+
+#include "Support/MlirBridge.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "polynest/error.h"
+
+using namespace mlir;
+
+void pn_mlir_register_pipeline(const char *flag, const char *description,
+                               pn_pipeline_text_fn textFn, void *user) {
+  auto build = [textFn, user](
+                   OpPassManager &pm, StringRef options,
+                   function_ref<LogicalResult(const Twine &)> onError) {
+    pn_buffer_t buffer = {};
+    pn_error_t *error = textFn(user, options.data(), options.size(), &buffer);
+    LogicalResult result = success();
+    if (error) {
+      result = onError(pn_error_message(error));
+      pn_error_destroy(error);
+    } else {
+      result = parsePassPipeline(pn_buffer_text(&buffer), pm);
+    }
+    pn_buffer_clear(&buffer);
+    return result;
+  };
+  registerPassPipeline(flag, description, build,
+                       [](function_ref<void(const detail::PassOptions &)>) {});
+}
+
+MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
+                                size_t size, const char *name) {
+  // The parser wants its input to end in NUL.
+  auto buffer =
+      llvm::MemoryBuffer::getMemBufferCopy(StringRef(data, size), name);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  ParserConfig config(unwrap(context));
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  return wrap(module.release());
+}
+
+bool pn_mlir_write_bytecode(MlirOperation op,
+                            void (*write)(void *user, const char *data,
+                                          size_t size),
+                            void *user) {
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  if (failed(writeBytecodeToFile(unwrap(op), os)))
+    return false;
+  write(user, bytes.data(), bytes.size());
+  return true;
+}
+
+/// The first file location inside `location`, or null.
+static FileLineColLoc findFileLocation(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location inner) {
+    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
+      found = file;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+void pn_mlir_location(MlirLocation location, pn_buffer_t *file,
+                      int32_t *outLine, int32_t *outColumn) {
+  *outLine = *outColumn = 0;
+  FileLineColLoc found = findFileLocation(unwrap(location));
+  if (!found)
+    return;
+  StringRef name = found.getFilename().getValue();
+  pn_buffer_append(file, name.data(), name.size());
+  *outLine = static_cast<int32_t>(found.getLine());
+  *outColumn = static_cast<int32_t>(found.getColumn());
+}

@@ -1,0 +1,247 @@
+//===- PlanMemory.cpp - temporaries at planned offsets of one arena -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: gives every static allocation of an entry a place in one arena, a new
+// last argument, so that a call makes no allocation; allocations whose lives do
+// not overlap share bytes.
+// Legal: a buffer lives from the first to the last operation of the entry's
+// block that uses it or a view of it. One whose uses cannot all be followed
+// (passed on through a loop, a select, a call) lives as long as the entry. One
+// inside a loop that runs its iterations at once is private to an iteration: it
+// moves to the stack if it is small, else it stays.
+// Profitable always: first touch of fresh pages costs more than most nests.
+// Limits: allocations of dynamic size stay.
+// Cost: n log n in allocations, times those alive at once.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Support/Remark.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-plan-memory"
+
+using namespace mlir;
+
+namespace polynest {
+
+/// Every buffer starts on a cache line of its own, so that no two share one.
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+struct Buffer {
+  memref::AllocOp alloc;
+  int64_t bytes;       // rounded up to the alignment
+  int64_t first, last; // positions of operations in the entry's block
+  int64_t offset = 0;
+};
+} // namespace
+
+/// Bytes of the buffer, or -1 where they are not known or overflow.
+static int64_t bytesOf(MemRefType type) {
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+    return -1;
+  Type element = type.getElementType();
+  int64_t bytes = element.isIndex()            ? 8
+                  : element.isIntOrFloat()     ? (element.getIntOrFloatBitWidth() + 7) / 8
+                                               : -1;
+  if (auto vector = dyn_cast<VectorType>(element);
+      vector && vector.getElementType().isIntOrFloat())
+    bytes = vector.getNumElements() *
+            ((vector.getElementTypeBitWidth() + 7) / 8);
+  if (bytes < 0)
+    return -1;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return -1;
+  return bytes > INT64_MAX - kAlignment
+             ? -1
+             : static_cast<int64_t>(llvm::alignTo(bytes, kAlignment));
+}
+
+/// The loop around `op` whose iterations run at once, or null.
+static Operation *enclosingParallel(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (isa<affine::AffineParallelOp>(parent) &&
+        parent->hasAttr("polynest.grain"))
+      return parent;
+  return nullptr;
+}
+
+/// Extends [first, last] by every use of `memref` and its views. Returns false
+/// where a use hands the buffer on.
+static bool coverUses(Value memref,
+                      const DenseMap<Operation *, int64_t> &position,
+                      Block *block, int64_t &first, int64_t &last) {
+  for (Operation *user : memref.getUsers()) {
+    Operation *top = block->findAncestorOpInBlock(*user);
+    if (!top)
+      return false;
+    int64_t at = position.lookup(top);
+    first = std::min(first, at);
+    last = std::max(last, at);
+    if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+      if (!coverUses(view->getResult(0), position, block, first, last))
+        return false;
+      continue;
+    }
+    // Operations that only read or write through the memref.
+    bool hasMemrefResult = llvm::any_of(user->getResultTypes(), [](Type type) {
+      return isa<BaseMemRefType>(type);
+    });
+    if (hasMemrefResult || user->hasTrait<OpTrait::IsTerminator>() ||
+        isa<CallOpInterface>(user) || user->getNumRegions() > 0)
+      return false;
+  }
+  return true;
+}
+
+/// Puts each buffer at the lowest offset where it fits between those alive at
+/// the same time; larger ones first. Returns the arena's size.
+static int64_t assignOffsets(SmallVectorImpl<Buffer> &buffers) {
+  SmallVector<Buffer *> order;
+  for (Buffer &buffer : buffers)
+    order.push_back(&buffer);
+  llvm::sort(order, [](const Buffer *a, const Buffer *b) {
+    return std::tuple(-a->bytes, a->first, a) <
+           std::tuple(-b->bytes, b->first, b);
+  });
+  SmallVector<Buffer *> placed; // by offset
+  int64_t total = 0;
+  for (Buffer *buffer : order) {
+    int64_t offset = 0;
+    for (Buffer *other : placed) {
+      if (other->last < buffer->first || buffer->last < other->first)
+        continue;
+      if (offset + buffer->bytes <= other->offset)
+        break;
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    buffer->offset = offset;
+    total = std::max(total, offset + buffer->bytes);
+    placed.insert(llvm::upper_bound(placed, buffer,
+                                    [](const Buffer *a, const Buffer *b) {
+                                      return a->offset < b->offset;
+                                    }),
+                  buffer);
+  }
+  return total;
+}
+
+/// Moves a private buffer to the stack.
+static void promoteToStack(memref::AllocOp alloc) {
+  OpBuilder builder(alloc);
+  auto onStack = memref::AllocaOp::create(
+      builder, alloc.getLoc(), alloc.getType(),
+      builder.getI64IntegerAttr(kAlignment));
+  alloc.replaceAllUsesWith(onStack.getResult());
+  alloc.erase();
+}
+
+namespace {
+struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
+  using PlanMemoryBase::PlanMemoryBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (stackLimitKib >= 0 && stackLimitKib <= 1024)
+      return success();
+    return emitError(UnknownLoc::get(context))
+           << "option stack-limit-kib has value " << stackLimitKib
+           << "; it must be 0 to 1024";
+  }
+
+  void runOnOperation() override {
+    func::FuncOp entry = getOperation();
+    if (!entry->hasAttr("polynest.entry") || entry.isExternal())
+      return;
+    // A second run finds the arena of the first.
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (entry.getArgAttr(i, "polynest.arena"))
+        return;
+    SmallVector<Buffer> buffers;
+    SmallVector<memref::AllocOp> onStack;
+    collect(entry, buffers, onStack);
+    for (memref::AllocOp alloc : onStack)
+      promoteToStack(alloc);
+    numApplied += onStack.size() + buffers.size();
+    if (!buffers.empty())
+      place(entry, buffers);
+  }
+
+  void collect(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers,
+               SmallVectorImpl<memref::AllocOp> &onStack) {
+    Block *block = &entry.getBody().front();
+    bool oneBlock = entry.getBody().hasOneBlock();
+    DenseMap<Operation *, int64_t> position;
+    for (Operation &op : *block)
+      position.try_emplace(&op, position.size());
+    int64_t end = position.size();
+    entry.walk([&](memref::AllocOp alloc) {
+      int64_t bytes = bytesOf(alloc.getType());
+      bool isPrivate = enclosingParallel(alloc) != nullptr;
+      if (isPrivate && bytes >= 0 && bytes <= stackLimitKib * 1024) {
+        onStack.push_back(alloc);
+        return;
+      }
+      if (isPrivate || bytes < 0) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, alloc.getLoc(), "plan-memory",
+               isPrivate ? "private to an iteration and too large for the stack"
+                         : "the size is not known")
+            << arg("bytes", bytes);
+        return;
+      }
+      Buffer buffer = {alloc, bytes, end, 0};
+      if (!oneBlock ||
+          !coverUses(alloc, position, block, buffer.first, buffer.last)) {
+        buffer.first = 0;
+        buffer.last = end;
+      }
+      buffers.push_back(buffer);
+    });
+  }
+
+  void place(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers) {
+    int64_t sum = 0;
+    for (Buffer &buffer : buffers)
+      sum += buffer.bytes;
+    int64_t total = assignOffsets(buffers);
+    Builder attributes(entry.getContext());
+    auto type = MemRefType::get({total}, attributes.getI8Type());
+    DictionaryAttr mark = attributes.getDictionaryAttr(
+        {NamedAttribute(attributes.getStringAttr("polynest.arena"),
+                        attributes.getUnitAttr())});
+    // Cannot fail: an argument may always be appended.
+    (void)entry.insertArgument(entry.getNumArguments(), type, mark,
+                               entry.getLoc());
+    Value arena = entry.getArguments().back();
+    OpBuilder builder(entry.getContext());
+    builder.setInsertionPointToStart(&entry.getBody().front());
+    for (Buffer &buffer : buffers) {
+      Location loc = buffer.alloc.getLoc();
+      Value offset =
+          arith::ConstantIndexOp::create(builder, loc, buffer.offset);
+      Value view = memref::ViewOp::create(builder, loc, buffer.alloc.getType(),
+                                          arena, offset, ValueRange());
+      buffer.alloc.replaceAllUsesWith(view);
+      buffer.alloc.erase();
+    }
+    remark(RemarkKind::Applied, entry.getLoc(), "plan-memory",
+           "buffers share one arena")
+        << arg("buffers", buffers.size()) << arg("arena-bytes", total)
+        << arg("sum-bytes", sum);
+  }
+};
+} // namespace
+
+} // namespace polynest
