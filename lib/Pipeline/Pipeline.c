@@ -178,8 +178,6 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
     append_row(row, &env, buffer);
     pn_buffer_append_text(buffer, ",");
   }
-  if (options->verify_stages)
-    pn_buffer_printf(buffer, "polynest-verify-stage{stage=s%d},", (int)stage);
   pn_buffer_printf(buffer, "polynest-mark-stage{stage=s%d}", (int)stage);
   if (buffer->failed)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
