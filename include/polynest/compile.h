@@ -69,8 +69,8 @@ typedef struct pn_compile_options {
 
 /* Wall time of each step of one compilation, in nanoseconds. */
 typedef struct pn_compile_timing {
-  size_t struct_size; /* sizeof(pn_compile_timing_t) */
-  int64_t stage_ns[6]; /* by pn_stage_t; [0] is parsing of a file */
+  size_t struct_size;   /* sizeof(pn_compile_timing_t) */
+  int64_t stage_ns[6];  /* by pn_stage_t; [0] is parsing of a file */
   int64_t translate_ns; /* LLVM dialect to LLVM IR */
   int64_t optimize_ns;  /* LLVM's optimizer */
   int64_t codegen_ns;   /* LLVM's code generator */
@@ -107,21 +107,17 @@ pn_compile_to_executable(PN_KEEP const pn_module_t *module,
                          PN_GIVE pn_executable_t **out_executable);
 
 /* Compiles (a copy of) the module to a relocatable object file. */
-PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
-pn_compile_to_object(PN_KEEP const pn_module_t *module,
-                     PN_KEEP const pn_target_t *target,
-                     PN_KEEP const pn_compile_options_t *options,
-                     PN_KEEP const char *path);
+PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_object(
+    PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,
+    PN_KEEP const pn_compile_options_t *options, PN_KEEP const char *path);
 
 /* Compiles to a self-contained shared library (needs libc alone) and, where
  * `header_path` is not NULL, a C header with one typed prototype per entry.
  * Files appear whole or not at all. */
-PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
-pn_compile_to_library(PN_KEEP const pn_module_t *module,
-                      PN_KEEP const pn_target_t *target,
-                      PN_KEEP const pn_compile_options_t *options,
-                      PN_KEEP const char *library_path,
-                      PN_KEEP const char *header_path);
+PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_library(
+    PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,
+    PN_KEEP const pn_compile_options_t *options,
+    PN_KEEP const char *library_path, PN_KEEP const char *header_path);
 
 PN_EXTERN_C_END
 

@@ -63,14 +63,12 @@ typedef struct pn_error pn_error_t;
 PN_EXPORT pn_error_code_t pn_error_code(PN_KEEP const pn_error_t *error);
 
 /* "" for NULL. Valid until the error is destroyed. */
-PN_EXPORT PN_KEEP const char *
-pn_error_message(PN_KEEP const pn_error_t *error);
+PN_EXPORT PN_KEEP const char *pn_error_message(PN_KEEP const pn_error_t *error);
 
 /* Name of a code, for example "unsupported"; "internal" for unknown ones. */
 PN_EXPORT PN_KEEP const char *pn_error_code_name(pn_error_code_t code);
 
-PN_EXPORT size_t
-pn_error_diagnostic_count(PN_KEEP const pn_error_t *error);
+PN_EXPORT size_t pn_error_diagnostic_count(PN_KEEP const pn_error_t *error);
 
 /* Fills out_diagnostic and returns true, or clears it and returns false where
  * there is no such index. */

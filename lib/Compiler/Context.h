@@ -31,9 +31,9 @@ void pn_diagnostic_scope_open(pn_diagnostic_scope_t *scope,
 /* Closes the scope. Returns NULL if `ok`, handing what was collected to the
  * context's callback; else an error of `code` with message `what` and the
  * collected diagnostics. */
-PN_MUST_USE pn_error_t *
-pn_diagnostic_scope_close(pn_diagnostic_scope_t *scope, bool ok,
-                          pn_error_code_t code, const char *what);
+PN_MUST_USE pn_error_t *pn_diagnostic_scope_close(pn_diagnostic_scope_t *scope,
+                                                  bool ok, pn_error_code_t code,
+                                                  const char *what);
 
 PN_EXTERN_C_END
 

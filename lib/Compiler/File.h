@@ -8,7 +8,8 @@
 
 PN_EXTERN_C_BEGIN
 
-/* Appends the file's bytes. PN_ERROR_IO, PN_ERROR_NOT_FOUND, PN_ERROR_MEMORY. */
+/* Appends the file's bytes. PN_ERROR_IO, PN_ERROR_NOT_FOUND, PN_ERROR_MEMORY.
+ */
 PN_MUST_USE pn_error_t *pn_file_read(const char *path, pn_buffer_t *buffer);
 
 /* Writes a file that appears whole or not at all: a temporary beside it is

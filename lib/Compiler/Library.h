@@ -3,8 +3,8 @@
 #ifndef POLYNEST_COMPILER_LIBRARY_H
 #define POLYNEST_COMPILER_LIBRARY_H
 
-#include "llvm-c/Core.h"
 #include "polynest/compile.h"
+#include "llvm-c/Core.h"
 
 PN_EXTERN_C_BEGIN
 

@@ -50,8 +50,8 @@ static bool isBufferElement(Type type) {
 }
 
 /// Emits an error and fails unless `type` can stand in an entry's signature.
-static LogicalResult checkType(func::FuncOp function, Type type,
-                               StringRef what, unsigned index) {
+static LogicalResult checkType(func::FuncOp function, Type type, StringRef what,
+                               unsigned index) {
   auto refuse = [&](StringRef reason) {
     return function.emitError()
            << what << " " << index << " of entry '" << function.getName()
@@ -164,8 +164,7 @@ static Operation *replaceArgumentsByDims(func::FuncOp function) {
       SmallVector<Value> sizes;
       for (int64_t d = 0; d < shaped.getRank(); ++d)
         sizes.push_back(block.addArgument(index, function.getLoc()));
-      for (Operation *user :
-           llvm::make_early_inc_range(argument.getUsers())) {
+      for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
         std::optional<int64_t> dim;
         if (auto op = dyn_cast<tensor::DimOp>(user))
           dim = op.getConstantIndex();
@@ -312,8 +311,8 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
           function->hasAttr("polynest.shapes") || function.isPrivate())
         continue;
       if (function.isExternal()) {
-        function.emitError() << "public function '" << function.getName()
-                             << "' has no body";
+        function.emitError()
+            << "public function '" << function.getName() << "' has no body";
         return signalPassFailure();
       }
       if (failed(checkEntry(function)))
@@ -321,10 +320,10 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
       entries.push_back(function);
     }
     for (func::FuncOp entry : entries) {
-      if (getOperation().lookupSymbol(
-              (entry.getName() + "_shapes").str())) {
-        entry.emitError() << "the name '" << entry.getName()
-                          << "_shapes' is needed for the entry's shape function";
+      if (getOperation().lookupSymbol((entry.getName() + "_shapes").str())) {
+        entry.emitError()
+            << "the name '" << entry.getName()
+            << "_shapes' is needed for the entry's shape function";
         return signalPassFailure();
       }
       if (failed(makeShapeFunction(entry)))

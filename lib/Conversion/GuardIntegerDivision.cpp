@@ -76,15 +76,14 @@ static void guard(Operation *op) {
   unsigned width = bitWidthOf(type);
   Value zero = makeConstant(builder, loc, type, APInt(width, 0));
   Value one = makeConstant(builder, loc, type, APInt(width, 1));
-  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       rhs, zero);
+  Value isZero =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rhs, zero);
   Value unsafe = isZero;
   Value isMinusOne;
   if (isSignedDivision(op)) {
-    Value minusOne =
-        makeConstant(builder, loc, type, APInt::getAllOnes(width));
-    isMinusOne = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, rhs, minusOne);
+    Value minusOne = makeConstant(builder, loc, type, APInt::getAllOnes(width));
+    isMinusOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       rhs, minusOne);
     unsafe = arith::OrIOp::create(builder, loc, isZero, isMinusOne);
   }
   auto divisor = arith::SelectOp::create(builder, loc, unsafe, one, rhs);

@@ -57,7 +57,8 @@ static void returnUnless(Operation *op, Value ok,
   Block *head = op->getBlock();
   Block *next = head->splitBlock(op);
   OpBuilder builder(op->getContext());
-  Block *fail = builder.createBlock(head->getParent(), head->getParent()->end());
+  Block *fail =
+      builder.createBlock(head->getParent(), head->getParent()->end());
   func::ReturnOp::create(builder, op->getLoc(), makeStatus(builder));
   builder.setInsertionPointToEnd(head);
   cf::CondBranchOp::create(builder, op->getLoc(), ok, next, fail);

@@ -49,9 +49,8 @@ struct Emitter {
 
   explicit Emitter(ModuleOp module)
       : module(module), builder(module.getContext()), loc(module.getLoc()),
-        ptr(LLVMPointerType::get(module.getContext())),
-        i8(builder.getI8Type()), i32(builder.getI32Type()),
-        i64(builder.getI64Type()) {}
+        ptr(LLVMPointerType::get(module.getContext())), i8(builder.getI8Type()),
+        i32(builder.getI32Type()), i64(builder.getI64Type()) {}
 
   Value constant(Type type, int64_t value) {
     return ConstantOp::create(builder, loc, type,
@@ -106,8 +105,8 @@ struct Emitter {
   void returnIf(Value condition, int64_t status) {
     Block *head = builder.getInsertionBlock();
     Block *next = head->splitBlock(builder.getInsertionPoint());
-    Block *fail = builder.createBlock(head->getParent(),
-                                      head->getParent()->end());
+    Block *fail =
+        builder.createBlock(head->getParent(), head->getParent()->end());
     ReturnOp::create(builder, loc, constant(i32, status));
     builder.setInsertionPointToEnd(head);
     CondBrOp::create(builder, loc, condition, fail, next);
@@ -215,8 +214,7 @@ static size_t parameterCount(int64_t rank) {
 /// Tells LLVM which pointers of a kernel overlap no other.
 static void markDistinctPointers(Emitter &emit, LLVMFuncOp kernel) {
   auto ranks = kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
-  auto distinct =
-      kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.distinct");
+  auto distinct = kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.distinct");
   if (!ranks || !distinct)
     return;
   size_t at = 0;
@@ -250,9 +248,9 @@ static LLVMFuncOp makeChunkFunction(Emitter &emit, LLVMFuncOp kernel) {
   Block &block = chunk.getBody().front();
   SmallVector<Value> operands = {block.getArgument(1), block.getArgument(2)};
   for (auto [i, type] : llvm::enumerate(captures.getBody()))
-    operands.push_back(emit.load(
-        type, fieldAddress(emit, captures, block.getArgument(0),
-                           static_cast<int32_t>(i))));
+    operands.push_back(
+        emit.load(type, fieldAddress(emit, captures, block.getArgument(0),
+                                     static_cast<int32_t>(i))));
   ReturnOp::create(emit.builder, emit.loc, emit.call(kernel, operands));
   return chunk;
 }
@@ -372,9 +370,9 @@ static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body, StringRef name,
     operands.push_back(ctx);
   Value status = emit.call(body, operands);
   if (needsContext) {
-    LLVMFuncOp reset = emit.declare(
-        "pn_rt_context_reset", LLVMVoidType::get(emit.module.getContext()),
-        {emit.ptr});
+    LLVMFuncOp reset =
+        emit.declare("pn_rt_context_reset",
+                     LLVMVoidType::get(emit.module.getContext()), {emit.ptr});
     emit.call(reset, {ctx});
   }
   ReturnOp::create(emit.builder, emit.loc, status);
@@ -385,8 +383,7 @@ static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body, StringRef name,
 static void makeTyped(Emitter &emit, LLVMFuncOp packed, StringRef name,
                       size_t argumentCount) {
   SmallVector<Type> params(argumentCount + 2, emit.ptr);
-  LLVMFuncOp typed =
-      emit.define(name, emit.i32, params, /*external=*/true);
+  LLVMFuncOp typed = emit.define(name, emit.i32, params, /*external=*/true);
   Block &block = typed.getBody().front();
   Value args = emit.onStack(emit.ptr, std::max<int64_t>(argumentCount, 1));
   for (size_t i = 0; i < argumentCount; ++i)
@@ -404,8 +401,7 @@ static void makeShapes(Emitter &emit, LLVMFuncOp body, StringRef name) {
   Value dims = shapes.getBody().front().getArgument(0);
   Value out = shapes.getBody().front().getArgument(1);
   SmallVector<Value> operands;
-  for (auto [i, type] :
-       llvm::enumerate(body.getFunctionType().getParams()))
+  for (auto [i, type] : llvm::enumerate(body.getFunctionType().getParams()))
     operands.push_back(
         emit.load(type, emit.offset(dims, static_cast<int64_t>(i) * 8)));
   Value result = emit.call(body, operands);
@@ -510,8 +506,8 @@ struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
       std::string name = function.getName().str();
       if (failed(makeInternal(function, "_body")))
         return signalPassFailure();
-      LLVMFuncOp packed = makePacked(emit, function, name, ranks.asArrayRef(),
-                                     arena.getInt());
+      LLVMFuncOp packed =
+          makePacked(emit, function, name, ranks.asArrayRef(), arena.getInt());
       makeTyped(emit, packed, name,
                 llvm::count_if(ranks.asArrayRef(),
                                [](int64_t rank) { return rank != kArena; }));

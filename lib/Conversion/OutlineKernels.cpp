@@ -131,8 +131,7 @@ static void markDistinctArguments(func::FuncOp kernel,
                                   ArrayRef<Value> captures) {
   Builder builder(kernel.getContext());
   for (auto [i, capture] : llvm::enumerate(captures))
-    if (isa<BaseMemRefType>(capture.getType()) &&
-        isDistinct(captures, capture))
+    if (isa<BaseMemRefType>(capture.getType()) && isDistinct(captures, capture))
       kernel.setArgAttr(i + 2, "llvm.noalias", builder.getUnitAttr());
 }
 
@@ -159,8 +158,8 @@ static void outline(AffineParallelOp loop, func::FuncOp parent,
 namespace {
 struct OutlineKernelsPass : impl::OutlineKernelsBase<OutlineKernelsPass> {
   void runOnOperation() override {
-    for (func::FuncOp function : llvm::make_early_inc_range(
-             getOperation().getOps<func::FuncOp>())) {
+    for (func::FuncOp function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function->hasAttr("polynest.kernel"))
         continue;
       SmallVector<AffineParallelOp> loops;

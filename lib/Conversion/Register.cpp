@@ -4,4 +4,6 @@
 #include "Conversion/Passes.h"
 #include "Support/Registration.h"
 
-void pn_conversion_register_passes(void) { polynest::registerConversionPasses(); }
+void pn_conversion_register_passes(void) {
+  polynest::registerConversionPasses();
+}

@@ -17,9 +17,10 @@ PN_EXTERN_C_BEGIN
 /* Appends the passes of `stage`, without the surrounding "builtin.module()".
  * PN_ERROR_ARGUMENT for a stage out of range or an unknown disabled pass;
  * PN_ERROR_MEMORY. */
-PN_MUST_USE pn_error_t *
-pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
-                   const pn_compile_options_t *options, pn_buffer_t *buffer);
+PN_MUST_USE pn_error_t *pn_pipeline_append(pn_stage_t stage,
+                                           const pn_target_info_t *target,
+                                           const pn_compile_options_t *options,
+                                           pn_buffer_t *buffer);
 
 /* Checks struct_size, ranges and reserved fields and copies known fields into
  * *out_options; NULL gives the defaults. PN_ERROR_ARGUMENT. */
@@ -31,11 +32,9 @@ pn_compile_options_read(const pn_compile_options_t *options,
  * "target=znver3 opt-level=0 numerics=strict verify=false disable=a;b". Gives
  * the target to the caller and the list of disabled passes, which the options
  * borrow, in `disabled`. PN_ERROR_ARGUMENT, PN_ERROR_NOT_FOUND. */
-PN_MUST_USE pn_error_t *
-pn_pipeline_parse_options(const char *text, size_t size,
-                          pn_target_t **out_target,
-                          pn_compile_options_t *out_options,
-                          pn_buffer_t *disabled);
+PN_MUST_USE pn_error_t *pn_pipeline_parse_options(
+    const char *text, size_t size, pn_target_t **out_target,
+    pn_compile_options_t *out_options, pn_buffer_t *disabled);
 
 PN_EXTERN_C_END
 

@@ -10,17 +10,17 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "polynest/error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include "polynest/error.h"
 
 using namespace mlir;
 
 void pn_mlir_register_pipeline(const char *flag, const char *description,
                                pn_pipeline_text_fn textFn, void *user) {
-  auto build = [textFn, user](
-                   OpPassManager &pm, StringRef options,
-                   function_ref<LogicalResult(const Twine &)> onError) {
+  auto build = [textFn,
+                user](OpPassManager &pm, StringRef options,
+                      function_ref<LogicalResult(const Twine &)> onError) {
     pn_buffer_t buffer = {};
     pn_error_t *error = textFn(user, options.data(), options.size(), &buffer);
     LogicalResult result = success();

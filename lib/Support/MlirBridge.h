@@ -6,8 +6,8 @@
 #ifndef POLYNEST_SUPPORT_MLIRBRIDGE_H
 #define POLYNEST_SUPPORT_MLIRBRIDGE_H
 
-#include "mlir-c/IR.h"
 #include "Support/Buffer.h"
+#include "mlir-c/IR.h"
 #include "polynest/context.h"
 
 PN_EXTERN_C_BEGIN

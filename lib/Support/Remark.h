@@ -18,8 +18,7 @@ enum class RemarkKind { Applied, Declined, Analysis };
 /// Starts a remark of `pass` (its flag without "polynest-") at `loc`. Stream
 /// key-value pairs into it: `remark(...) << arg("factor", 8)`. `reason` is a
 /// short lower-case sentence with no final stop.
-mlir::remark::detail::InFlightRemark remark(RemarkKind kind,
-                                            mlir::Location loc,
+mlir::remark::detail::InFlightRemark remark(RemarkKind kind, mlir::Location loc,
                                             llvm::StringRef pass,
                                             llvm::StringRef reason);
 

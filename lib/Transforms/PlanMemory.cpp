@@ -51,13 +51,14 @@ static int64_t bytesOf(MemRefType type) {
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return -1;
   Type element = type.getElementType();
-  int64_t bytes = element.isIndex()            ? 8
-                  : element.isIntOrFloat()     ? (element.getIntOrFloatBitWidth() + 7) / 8
-                                               : -1;
+  int64_t bytes = element.isIndex() ? 8
+                  : element.isIntOrFloat()
+                      ? (element.getIntOrFloatBitWidth() + 7) / 8
+                      : -1;
   if (auto vector = dyn_cast<VectorType>(element);
       vector && vector.getElementType().isIntOrFloat())
-    bytes = vector.getNumElements() *
-            ((vector.getElementTypeBitWidth() + 7) / 8);
+    bytes =
+        vector.getNumElements() * ((vector.getElementTypeBitWidth() + 7) / 8);
   if (bytes < 0)
     return -1;
   for (int64_t size : type.getShape())
@@ -141,9 +142,9 @@ static int64_t assignOffsets(SmallVectorImpl<Buffer> &buffers) {
 /// Moves a private buffer to the stack.
 static void promoteToStack(memref::AllocOp alloc) {
   OpBuilder builder(alloc);
-  auto onStack = memref::AllocaOp::create(
-      builder, alloc.getLoc(), alloc.getType(),
-      builder.getI64IntegerAttr(kAlignment));
+  auto onStack =
+      memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(),
+                               builder.getI64IntegerAttr(kAlignment));
   alloc.replaceAllUsesWith(onStack.getResult());
   alloc.erase();
 }
@@ -218,9 +219,8 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     int64_t total = assignOffsets(buffers);
     Builder attributes(entry.getContext());
     auto type = MemRefType::get({total}, attributes.getI8Type());
-    DictionaryAttr mark = attributes.getDictionaryAttr(
-        {NamedAttribute(attributes.getStringAttr("polynest.arena"),
-                        attributes.getUnitAttr())});
+    DictionaryAttr mark = attributes.getDictionaryAttr({NamedAttribute(
+        attributes.getStringAttr("polynest.arena"), attributes.getUnitAttr())});
     // Cannot fail: an argument may always be appended.
     (void)entry.insertArgument(entry.getNumArguments(), type, mark,
                                entry.getLoc());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Transforms/Register.cpp: the passes of this library, registered from C.
 
-#include "Transforms/Passes.h"
 #include "Support/Registration.h"
+#include "Transforms/Passes.h"
 
-void pn_transforms_register_passes(void) { polynest::registerTransformsPasses(); }
+void pn_transforms_register_passes(void) {
+  polynest::registerTransformsPasses();
+}

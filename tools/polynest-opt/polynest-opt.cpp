@@ -17,6 +17,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  return mlir::failed(mlir::MlirOptMain(
-      argc, argv, "Polynest optimizer driver\n", registry));
+  return mlir::failed(
+      mlir::MlirOptMain(argc, argv, "Polynest optimizer driver\n", registry));
 }
