@@ -157,4 +157,54 @@ def MarkStage : Pass<"polynest-mark-stage", "mlir::ModuleOp"> {
   ];
 }
 
+def LowerLinalg : Pass<"polynest-lower-linalg"> {
+  let summary = "Lower linalg on memrefs and memref.copy to affine nests";
+  let description = [{
+    Every structured linalg operation on memrefs, named or generic, becomes one
+    perfect nest of `affine.for` over its iteration space. Operands are read by
+    `affine.load` at their indexing maps, results written by `affine.store`, the
+    region's body stands between them. A `memref.copy` is a nest too; if source
+    and target may overlap and are not proven equal or disjoint, it goes through
+    a temporary. Loops whose size is no constant and no valid symbol are
+    `scf.for`, with `memref.load` and `memref.store`.
+
+    Before: `linalg.transpose ins(%a : memref<2x3xf32>)
+             outs(%b : memref<3x2xf32>) permutation = [1, 0]`
+    After:  `affine.for %i = 0 to 3 { affine.for %j = 0 to 2 {
+             %x = affine.load %a[%j, %i]; affine.store %x, %b[%i, %j] } }`
+    Declines, with a remark: operations on tensors, copies of unranked memrefs.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations lowered to nests">,
+    Statistic<"numDeclined", "num-declined", "Operations left as they are">
+  ];
+}
+
+def RaiseScf : Pass<"polynest-raise-scf"> {
+  let summary = "Raise scf control flow and plain accesses to affine";
+  let description = [{
+    Outside in, `scf.for`, `scf.parallel` and `scf.forall` become `affine.for`,
+    `scf.if` becomes `affine.if`, `memref.load` and `memref.store` become
+    `affine.load` and `affine.store`, where every bound, condition and index is
+    an affine function of valid dimensions and symbols. Index arithmetic in
+    `arith` on `index` and `i64` is followed; division, remainder and comparison
+    only where their operands are known not to overflow.
+
+    Before: `scf.for %i = %c0 to %n step %c1 { %j = arith.addi %i, %c2 : index
+             %x = memref.load %a[%j] : memref<?xf32> ... }`
+    After:  `affine.for %i = 0 to %n { %x = affine.load %a[%i + 2] ... }`
+    Declines, with a remark: data-dependent bounds, conditions and indices.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations raised">,
+    Statistic<"numDeclined", "num-declined", "Operations left as they are">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Analysis/AffineValues.cpp: index arithmetic as affine expressions.
+
+#include "Analysis/AffineValues.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+/// No array that a program can hold has more elements than the 2^48 bytes of
+/// an address space.
+static constexpr int64_t kLargestSize = int64_t(1) << 48;
+
+/// Deeper chains of index arithmetic are left to memref.load; the limit keeps
+/// the recursion shallow on hostile input.
+static constexpr unsigned kDeepestChain = 64;
+
+static IntegerRange unknownRange() { return {}; }
+
+static IntegerRange makeRange(__int128 low, __int128 high) {
+  if (low <= INT64_MIN || high >= INT64_MAX)
+    return unknownRange();
+  return {int64_t(low), int64_t(high)};
+}
+
+static IntegerRange add(IntegerRange a, IntegerRange b) {
+  if (!a.isBounded() || !b.isBounded())
+    return unknownRange();
+  return makeRange(__int128(a.low) + b.low, __int128(a.high) + b.high);
+}
+
+static IntegerRange multiply(IntegerRange a, IntegerRange b) {
+  if (!a.isBounded() || !b.isBounded())
+    return unknownRange();
+  __int128 products[] = {__int128(a.low) * b.low, __int128(a.low) * b.high,
+                         __int128(a.high) * b.low, __int128(a.high) * b.high};
+  return makeRange(*std::min_element(products, products + 4),
+                   *std::max_element(products, products + 4));
+}
+
+static int64_t floorDivide(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return q - (a % b < 0);
+}
+
+/// Range of `expr` given those of its operands, dimensions before symbols.
+static IntegerRange rangeOfExpr(AffineExpr expr, unsigned numDims,
+                              llvm::function_ref<IntegerRange(unsigned)> leaf) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return makeRange(constant.getValue(), constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return leaf(dim.getPosition());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return leaf(numDims + symbol.getPosition());
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  IntegerRange lhs = rangeOfExpr(binary.getLHS(), numDims, leaf);
+  IntegerRange rhs = rangeOfExpr(binary.getRHS(), numDims, leaf);
+  if (expr.getKind() == AffineExprKind::Add)
+    return add(lhs, rhs);
+  if (expr.getKind() == AffineExprKind::Mul)
+    return multiply(lhs, rhs);
+  if (!lhs.isBounded() || !rhs.isBounded() || rhs.low != rhs.high ||
+      rhs.low <= 0)
+    return unknownRange();
+  int64_t by = rhs.low;
+  if (expr.getKind() == AffineExprKind::Mod)
+    return {0, by - 1};
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return {floorDivide(lhs.low, by), floorDivide(lhs.high, by)};
+  return {-floorDivide(-lhs.low, by), -floorDivide(-lhs.high, by)};
+}
+
+/// Union over the results of a bound map for lower bounds (max of results lies
+/// at or above each) and upper bounds (min lies at or below each).
+static IntegerRange rangeOfIv(AffineForOp loop) {
+  IntegerRange range;
+  auto boundRange = [](AffineMap map, OperandRange operands, unsigned result) {
+    return rangeOfExpr(map.getResult(result), map.getNumDims(),
+                       [&](unsigned i) { return rangeOfValue(operands[i]); });
+  };
+  AffineMap lower = loop.getLowerBoundMap(), upper = loop.getUpperBoundMap();
+  for (unsigned i = 0; i < lower.getNumResults(); ++i) {
+    IntegerRange r = boundRange(lower, loop.getLowerBoundOperands(), i);
+    if (r.isBounded())
+      range.low = std::max(range.low, r.low);
+  }
+  for (unsigned i = 0; i < upper.getNumResults(); ++i) {
+    IntegerRange r = boundRange(upper, loop.getUpperBoundOperands(), i);
+    if (r.isBounded())
+      range.high = std::min(range.high, r.high - 1);
+  }
+  // A loop that never runs gives an empty range; any value stands for it.
+  if (range.isBounded() && range.low > range.high)
+    range.high = range.low;
+  return range;
+}
+
+IntegerRange rangeOfValue(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (constant.getSignificantBits() > 63)
+      return unknownRange();
+    return makeRange(constant.getSExtValue(), constant.getSExtValue());
+  }
+  if (isa_and_nonnull<memref::DimOp, tensor::DimOp>(value.getDefiningOp()))
+    return {0, kLargestSize};
+  if (AffineForOp loop = getForInductionVarOwner(value))
+    return rangeOfIv(loop);
+  return unknownRange();
+}
+
+AffineValueBuilder::AffineValueBuilder(Operation *user)
+    : scope(getAffineScope(user)), context(user->getContext()) {}
+
+SmallVector<Value> AffineValueBuilder::getOperands() const {
+  SmallVector<Value> operands(dims);
+  operands.append(symbols.begin(), symbols.end());
+  return operands;
+}
+
+IntegerRange AffineValueBuilder::rangeOf(AffineExpr expr) {
+  // Expressions are made with symbols numbered apart from dimensions.
+  return rangeOfExpr(expr, 0x10000, [&](unsigned i) {
+    return rangeOfValue(i < 0x10000 ? dims[i] : symbols[i - 0x10000]);
+  });
+}
+
+std::optional<AffineExpr> AffineValueBuilder::expressLeaf(Value value) {
+  if (!value.getType().isIndex())
+    return std::nullopt;
+  if (isValidSymbol(value, scope)) {
+    symbols.push_back(value);
+    return getAffineSymbolExpr(symbols.size() - 1, context);
+  }
+  if (isValidDim(value, scope)) {
+    dims.push_back(value);
+    return getAffineDimExpr(dims.size() - 1, context);
+  }
+  return std::nullopt;
+}
+
+/// Division and remainder by a positive constant. Signed forms that round to
+/// zero agree with the floor only on operands that are not negative.
+std::optional<AffineExpr>
+AffineValueBuilder::expressDivision(Operation *op) {
+  APInt by;
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&by)) ||
+      !by.isStrictlyPositive() || by.getSignificantBits() > 63)
+    return std::nullopt;
+  std::optional<AffineExpr> lhs = express(op->getOperand(0));
+  if (!lhs)
+    return std::nullopt;
+  IntegerRange range = rangeOf(*lhs);
+  bool anySign = isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+  if (!range.isBounded() || !(anySign || range.isNonNegative()))
+    return std::nullopt;
+  int64_t divisor = by.getSExtValue();
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return *lhs % divisor;
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return lhs->ceilDiv(divisor);
+  return lhs->floorDiv(divisor);
+}
+
+std::optional<AffineExpr>
+AffineValueBuilder::expressApply(AffineApplyOp op) {
+  AffineMap map = op.getAffineMap();
+  SmallVector<AffineExpr> dimExprs, symbolExprs;
+  for (auto [i, operand] : llvm::enumerate(op.getMapOperands())) {
+    std::optional<AffineExpr> expr = express(operand);
+    if (!expr)
+      return std::nullopt;
+    (i < map.getNumDims() ? dimExprs : symbolExprs).push_back(*expr);
+  }
+  AffineExpr result =
+      map.getResult(0).replaceDimsAndSymbols(dimExprs, symbolExprs);
+  // A symbol may have become a product or divisor that is not affine.
+  if (!result.isPureAffine())
+    return std::nullopt;
+  return result;
+}
+
+std::optional<AffineExpr>
+AffineValueBuilder::expressOperation(Operation *op) {
+  if (auto apply = dyn_cast<AffineApplyOp>(op))
+    return expressApply(apply);
+  if (isa<arith::IndexCastOp>(op))
+    return express(op->getOperand(0));
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
+          arith::RemUIOp>(op))
+    return expressDivision(op);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<AffineExpr> lhs = express(op->getOperand(0));
+  std::optional<AffineExpr> rhs = express(op->getOperand(1));
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *lhs + *rhs;
+  if (isa<arith::SubIOp>(op))
+    return *lhs - *rhs;
+  if (!isa<AffineConstantExpr>(*lhs) && !isa<AffineConstantExpr>(*rhs))
+    return std::nullopt;
+  return *lhs * *rhs;
+}
+
+std::optional<AffineExpr> AffineValueBuilder::express(Value value) {
+  Type type = value.getType();
+  if (!type.isIndex() && !type.isInteger(64))
+    return std::nullopt;
+  auto found = known.find(value);
+  if (found != known.end())
+    return found->second;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return known[value] =
+               getAffineConstantExpr(constant.getSExtValue(), context);
+  std::optional<AffineExpr> result;
+  Operation *op = value.getDefiningOp();
+  if (op && depth < kDeepestChain) {
+    ++depth;
+    result = expressOperation(op);
+    --depth;
+  }
+  if (!result)
+    result = expressLeaf(value);
+  return known[value] = result;
+}
+
+} // namespace polynest

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Analysis/AffineValues.h: index arithmetic as affine expressions.
+#ifndef POLYNEST_ANALYSIS_AFFINEVALUES_H
+#define POLYNEST_ANALYSIS_AFFINEVALUES_H
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+
+namespace polynest {
+
+/// The integers an index value may take, both ends included. An end that is
+/// not known is the extreme int64, which counts as "may overflow".
+struct IntegerRange {
+  int64_t low = INT64_MIN;
+  int64_t high = INT64_MAX;
+  bool isBounded() const { return low != INT64_MIN && high != INT64_MAX; }
+  bool isNonNegative() const { return low >= 0; }
+};
+
+/// Expresses `index` and `i64` values as affine expressions over values that
+/// are valid dimensions and symbols inside one affine scope. One builder makes
+/// all expressions of one map or set, which share its operands.
+///
+/// Additions and multiplications agree with the affine dialect even when they
+/// wrap; division, remainder and comparison do so only for operands that are
+/// known not to overflow, and are refused otherwise.
+class AffineValueBuilder {
+public:
+  /// `user` is the operation at which the expressions will be evaluated.
+  explicit AffineValueBuilder(mlir::Operation *user);
+
+  /// The expression of `value`, or none if it is not affine here.
+  std::optional<mlir::AffineExpr> express(mlir::Value value);
+
+  /// The range of an expression made by this builder.
+  IntegerRange rangeOf(mlir::AffineExpr expr);
+
+  /// Operands in the order dimensions, symbols.
+  llvm::SmallVector<mlir::Value> getOperands() const;
+  unsigned getNumDims() const { return dims.size(); }
+  unsigned getNumSymbols() const { return symbols.size(); }
+  mlir::MLIRContext *getContext() const { return context; }
+
+private:
+  std::optional<mlir::AffineExpr> expressOperation(mlir::Operation *op);
+  std::optional<mlir::AffineExpr> expressApply(mlir::affine::AffineApplyOp op);
+  std::optional<mlir::AffineExpr> expressDivision(mlir::Operation *op);
+  std::optional<mlir::AffineExpr> expressLeaf(mlir::Value value);
+
+  mlir::Region *scope;
+  mlir::MLIRContext *context;
+  llvm::SmallVector<mlir::Value> dims, symbols;
+  llvm::DenseMap<mlir::Value, std::optional<mlir::AffineExpr>> known;
+  unsigned depth = 0;
+};
+
+/// The range of an index value from its definition: constants, sizes, and
+/// induction variables of affine loops with bounded bounds.
+IntegerRange rangeOfValue(mlir::Value value);
+
+} // namespace polynest
+
+#endif // POLYNEST_ANALYSIS_AFFINEVALUES_H
