@@ -207,4 +207,56 @@ def RaiseScf : Pass<"polynest-raise-scf"> {
   ];
 }
 
+def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
+  let summary = "Decompose tensor operations before bufferization";
+  let description = [{
+    Rewrites what bufferization or the lowering to nests would do badly,
+    wrongly or not at all. `linalg.map` and named operations that divide
+    integers become `linalg.generic`; `linalg.softmax`, pack, unpack, Winograd
+    transforms, `tensor.concat`, gather, scatter, splat, generate, reshape and
+    bitcast become fills, slices, reshapes and generics. A `tensor.pad` with one
+    value is a fill with the source inserted; with a computed value it is one
+    generic that tests the index. `bufferization.dealloc_tensor` is dropped.
+
+    Before: `%r = tensor.pad %x low[1] high[2] {... tensor.yield %c ...}`
+    After:  `%f = linalg.fill ins(%c) outs(%empty)`, then
+            `%r = tensor.insert_slice %x into %f[1] [%n] [1]`.
+    Errors: complex, unranked, encoded, signed and odd-width types, at the first
+    operation that has one.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::cf::ControlFlowDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations decomposed">,
+    Statistic<"numDeclined", "num-declined",
+              "Operations on memrefs, left to the next stage">
+  ];
+}
+
+def VerifyStage : Pass<"polynest-verify-stage"> {
+  let summary = "Check the form that a stage hands to the next";
+  let description = [{
+    Checks a module against the form that docs/architecture.md gives for the
+    output of a stage: which dialects and operations it has, that entries return
+    nothing, that kernels take a range, and up to s2 which types occur.
+    `stage=input` checks a program before s1. The first operation that does not
+    belong gets an error that says why. Changes nothing.
+
+    Before and after: the same.
+  }];
+  let options = [
+    Option<"stage", "stage", "std::string", "\"\"",
+           "The stage whose output is checked: input, s1, s2, s3, s4 or s5">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Modules that have the form">,
+    Statistic<"numDeclined", "num-declined",
+              "Modules not checked; always zero">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES
