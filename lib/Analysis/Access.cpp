@@ -296,7 +296,7 @@ static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
     return;
   if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0)
     return;
-  if (isa<func::FuncOp, ModuleOp>(op) || isa<ViewLikeOpInterface>(op))
+  if (isa<func::FuncOp, ModuleOp>(op) || getViewSource(op))
     return;
   if (collectDeclared(op, accesses))
     return;
@@ -445,8 +445,217 @@ std::optional<int64_t> getStridePerUnit(const Access &access, Value iv) {
   return total;
 }
 
-std::optional<AffineValueMap> getByteAddress(const Access &) {
-  return std::nullopt;
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Index expressions on the way from a view to its source.
+struct ViewResolver {
+  AffineBuilder builder;
+  SmallVector<AffineExpr, 4> indices;
+  SmallVector<int64_t, 4> extent;
+  unsigned fuel = maxAffineSteps;
+
+  explicit ViewResolver(const Access &access)
+      : builder{access.map.getAffineMap().getContext(), {}, {}},
+        extent(access.extent) {
+    AffineMap map = access.map.getAffineMap();
+    ArrayRef<Value> operands = access.map.getOperands();
+    builder.dims.assign(operands.begin(), operands.begin() + map.getNumDims());
+    builder.symbols.assign(operands.begin() + map.getNumDims(), operands.end());
+    indices.assign(map.getResults().begin(), map.getResults().end());
+  }
+
+  AffineExpr exprOf(OpFoldResult value) {
+    if (auto attribute = dyn_cast<Attribute>(value))
+      return getAffineConstantExpr(cast<IntegerAttr>(attribute).getInt(),
+                                   builder.context);
+    return builder.build(cast<Value>(value), fuel);
+  }
+
+  bool through(memref::SubViewOp op) {
+    SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
+    SmallVector<OpFoldResult> strides = op.getMixedStrides();
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    SmallVector<AffineExpr, 4> outer;
+    SmallVector<int64_t, 4> outerExtent;
+    unsigned at = 0;
+    for (unsigned d = 0, e = offsets.size(); d != e; ++d) {
+      AffineExpr offset = exprOf(offsets[d]);
+      std::optional<int64_t> stride = getConstantIntValue(strides[d]);
+      if (!offset || !stride || *stride <= 0)
+        return false;
+      if (dropped.test(d)) {
+        outer.push_back(offset);
+        outerExtent.push_back(1);
+        continue;
+      }
+      outer.push_back(offset + indices[at] * *stride);
+      outerExtent.push_back((extent[at] - 1) * *stride + 1);
+      ++at;
+    }
+    indices = outer;
+    extent = outerExtent;
+    return true;
+  }
+
+  bool through(memref::TransposeOp op) {
+    SmallVector<AffineExpr, 4> outer(indices.size());
+    SmallVector<int64_t, 4> outerExtent(indices.size());
+    for (auto [i, result] : llvm::enumerate(op.getPermutation().getResults())) {
+      unsigned d = cast<AffineDimExpr>(result).getPosition();
+      outer[d] = indices[i];
+      outerExtent[d] = extent[i];
+    }
+    indices = outer;
+    extent = outerExtent;
+    return true;
+  }
+
+  /// Several dimensions of `shape` become one: the index is linearized. Extents
+  /// must lie in the last dimension, where neighbours stay neighbours.
+  bool linearize(ArrayRef<int64_t> group, ArrayRef<int64_t> shape,
+                 AffineExpr &index, int64_t &size) {
+    index = getAffineConstantExpr(0, builder.context);
+    size = 1;
+    for (auto [i, d] : llvm::enumerate(group)) {
+      if (i != 0) {
+        if (ShapedType::isDynamic(shape[d]))
+          return false;
+        index = index * shape[d];
+      }
+      if (extent[d] != 1 && i + 1 != group.size())
+        return false;
+      index = index + indices[d];
+      size = extent[d];
+    }
+    return true;
+  }
+
+  bool through(memref::ExpandShapeOp op) {
+    SmallVector<AffineExpr, 4> outer;
+    SmallVector<int64_t, 4> outerExtent;
+    for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
+      AffineExpr index;
+      int64_t size;
+      if (!linearize(group, op.getResultType().getShape(), index, size))
+        return false;
+      outer.push_back(index);
+      outerExtent.push_back(size);
+    }
+    indices = outer;
+    extent = outerExtent;
+    return true;
+  }
+
+  bool through(memref::CollapseShapeOp op) {
+    ArrayRef<int64_t> shape = op.getSrcType().getShape();
+    SmallVector<AffineExpr, 4> outer(shape.size());
+    SmallVector<int64_t, 4> outerExtent(shape.size(), 1);
+    for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
+      if (group.size() == 1) {
+        outer[group[0]] = indices[i];
+        outerExtent[group[0]] = extent[i];
+        continue;
+      }
+      // A run of elements may cross from one row to the next.
+      if (extent[i] != 1)
+        return false;
+      AffineExpr rest = indices[i];
+      for (unsigned k = group.size(); k-- > 0;) {
+        int64_t size = shape[group[k]];
+        if (k == 0) {
+          outer[group[k]] = rest;
+        } else {
+          if (ShapedType::isDynamic(size) || size <= 0)
+            return false;
+          outer[group[k]] = rest % size;
+          rest = rest.floorDiv(size);
+        }
+      }
+    }
+    indices = outer;
+    extent = outerExtent;
+    return true;
+  }
+};
+} // namespace
+
+Access throughViews(const Access &access) {
+  Access result = access;
+  if (!access.isAffine() || access.memref == access.base)
+    return result;
+  ViewResolver resolver(access);
+  Value memref = access.memref;
+  while (Operation *op = memref.getDefiningOp()) {
+    Value source = getViewSource(op);
+    if (!source || !isa<MemRefType>(source.getType()))
+      break;
+    auto sourceType = cast<MemRefType>(source.getType());
+    bool isResolved = false;
+    if (auto subview = dyn_cast<memref::SubViewOp>(op))
+      isResolved = resolver.through(subview);
+    else if (auto transpose = dyn_cast<memref::TransposeOp>(op))
+      isResolved = resolver.through(transpose);
+    else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+      isResolved = resolver.through(expand);
+    else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
+      isResolved = resolver.through(collapse);
+    else if (isa<memref::CastOp, memref::MemorySpaceCastOp,
+                 memref::AssumeAlignmentOp>(op))
+      isResolved = sourceType.getRank() == int64_t(resolver.indices.size());
+    if (!isResolved)
+      break;
+    memref = source;
+    result.memref = source;
+    result.map = resolver.builder.finish(resolver.indices);
+    result.extent = resolver.extent;
+  }
+  return result;
+}
+
+/// Static strides and offset of a memref's type.
+static bool getStaticLayout(MemRefType type, SmallVectorImpl<int64_t> &strides,
+                            int64_t &offset) {
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+std::optional<AffineValueMap> getByteAddress(const Access &access) {
+  if (!access.isAffine())
+    return std::nullopt;
+  auto type = cast<MemRefType>(access.memref.getType());
+  std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!bytes || !getStaticLayout(type, strides, offset))
+    return std::nullopt;
+  ViewResolver resolver(access);
+  AffineExpr address = getAffineConstantExpr(offset, resolver.builder.context);
+  for (auto [index, stride] : llvm::zip_equal(resolver.indices, strides))
+    address = address + index * stride;
+  address = address * *bytes;
+  // A layout counts from where its base, or the last memref.view, begins.
+  for (Value memref = access.memref; memref != access.base;) {
+    Operation *op = memref.getDefiningOp();
+    Value source = getViewSource(op);
+    if (auto view = dyn_cast<memref::ViewOp>(op)) {
+      AffineExpr shift =
+          resolver.builder.build(view.getByteShift(), resolver.fuel);
+      if (!shift)
+        return std::nullopt;
+      address = address + shift;
+    } else if (!isa<memref::SubViewOp, memref::CastOp,
+                    memref::ReinterpretCastOp, memref::ExpandShapeOp,
+                    memref::CollapseShapeOp, memref::TransposeOp,
+                    memref::AssumeAlignmentOp>(op)) {
+      return std::nullopt;
+    }
+    memref = source;
+  }
+  return resolver.builder.finish(address);
 }
 
 std::optional<int64_t> getStride(const Access &access, AffineForOp loop) {
@@ -594,6 +803,10 @@ struct Intervals {
   }
 };
 } // namespace
+
+std::optional<IndexRange> getConstantRange(Value iv) {
+  return Intervals().of(iv);
+}
 
 SmallVector<std::optional<IndexRange>, 4>
 getConstantRange(const Access &access) {

@@ -84,6 +84,13 @@ std::optional<int64_t> getStridePerUnit(const Access &access, mlir::Value iv);
 enum class Contiguity { Invariant, Contiguous, Strided, Unknown };
 Contiguity getContiguity(const Access &access, mlir::affine::AffineForOp loop);
 
+/// The access expressed in the index space of the memref furthest up its chain
+/// of views that can be named: through subview, cast, transpose, expand_shape
+/// and collapse_shape with affine offsets and static inner sizes. Extents may
+/// grow to cover what a strided view skips. The access itself if there is
+/// nothing to resolve.
+Access throughViews(const Access &access);
+
 /// Address in bytes, from the start of the base, of the first element that the
 /// access touches: through every view whose layout is static. One result.
 std::optional<mlir::affine::AffineValueMap>
@@ -96,6 +103,10 @@ bool isInvariantTo(const Access &access, mlir::Value iv);
 struct IndexRange {
   int64_t min, max;
 };
+
+/// Constant bounds of an induction variable, from its loop's bounds and those
+/// of the loops around.
+std::optional<IndexRange> getConstantRange(mlir::Value iv);
 
 /// Constant bounds of each index of the access (of all the elements it
 /// touches, extent included) over all iterations of all its loops; an entry is

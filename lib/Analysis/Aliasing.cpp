@@ -14,12 +14,22 @@ using namespace mlir;
 
 namespace polynest {
 
+Value getViewSource(Operation *op) {
+  // Release 22 does not count a transpose among the views.
+  if (auto transpose = dyn_cast<memref::TransposeOp>(op))
+    return transpose.getIn();
+  auto view = dyn_cast<ViewLikeOpInterface>(op);
+  if (!view || !isa<BaseMemRefType>(view.getViewSource().getType()))
+    return {};
+  return view.getViewSource();
+}
+
 Value getBaseMemref(Value memref) {
   while (Operation *op = memref.getDefiningOp()) {
-    auto view = dyn_cast<ViewLikeOpInterface>(op);
-    if (!view)
+    Value source = getViewSource(op);
+    if (!source)
       break;
-    memref = view.getViewSource();
+    memref = source;
   }
   return memref;
 }
@@ -109,10 +119,9 @@ std::optional<ByteRange> getByteRange(Value memref) {
   if (!range)
     return std::nullopt;
   while (Operation *op = memref.getDefiningOp()) {
-    auto view = dyn_cast<ViewLikeOpInterface>(op);
-    if (!view)
+    Value source = getViewSource(op);
+    if (!source)
       break;
-    Value source = view.getViewSource();
     if (auto cut = dyn_cast<memref::ViewOp>(op)) {
       APInt shift;
       std::optional<ByteRange> outer = getByteRange(source);
@@ -178,8 +187,8 @@ bool isPrivateAllocation(Value memref) {
     Value value = worklist.pop_back_val();
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
-      if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
-        if (view.getViewSource() != value)
+      if (Value source = getViewSource(user)) {
+        if (source != value)
           return false;
         for (Value result : user->getResults())
           if (isa<BaseMemRefType>(result.getType()))
@@ -262,7 +271,7 @@ bool hasInjectiveLayout(Value memref) {
   }
   if (isa<memref::CastOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
           memref::TransposeOp, memref::AssumeAlignmentOp>(op))
-    return hasInjectiveLayout(cast<ViewLikeOpInterface>(op).getViewSource());
+    return hasInjectiveLayout(getViewSource(op));
   return false;
 }
 

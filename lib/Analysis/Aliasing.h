@@ -18,6 +18,9 @@ namespace polynest {
 /// A value that no view-like operation defines is its own base.
 mlir::Value getBaseMemref(mlir::Value memref);
 
+/// The memref that `op`'s result is a view of; null if `op` is no view.
+mlir::Value getViewSource(mlir::Operation *op);
+
 /// What kind of storage a base is.
 enum class StorageKind {
   Allocation,       ///< made by memref.alloc or alloca

@@ -65,7 +65,7 @@ struct DependenceInfo {
 
 /// A reduction that a loop carries.
 struct Reduction {
-  mlir::arith::AtomicRMWKind kind;
+  mlir::arith::AtomicRMWKind kind = mlir::arith::AtomicRMWKind::assign;
   /// Position among iter_args; none if it is carried through memory.
   std::optional<unsigned> iterArg;
   /// The operation that combines.

@@ -84,12 +84,16 @@ public:
 
   /// The linear form of an affine expression whose dimension i is dims[i] and
   /// symbol i is symbols[i]. floordiv, ceildiv and mod by positive constants
-  /// get a local column with its defining constraints. None if it is not
-  /// linear after that (products, division by symbols) or overflows;
+  /// get a local column with its defining constraints. What is not linear
+  /// after that (products, division by symbols) is handed to `opaque`, which
+  /// may answer with a column. None without an answer or on overflow;
   /// constraints added on the way are then still true.
+  using OpaqueFn =
+      llvm::function_ref<std::optional<LinearExpr>(mlir::AffineExpr)>;
   std::optional<LinearExpr> flatten(mlir::AffineExpr expr,
                                     llvm::ArrayRef<LinearExpr> dims,
-                                    llvm::ArrayRef<LinearExpr> symbols);
+                                    llvm::ArrayRef<LinearExpr> symbols,
+                                    OpaqueFn opaque = {});
 
   /// True or false if decided, none if given up.
   std::optional<bool> isEmpty(IslContext &isl) const;
@@ -119,7 +123,8 @@ public:
   std::string toString(IslContext &isl) const;
 
 private:
-  isl_basic_set *toBasicSet(IslContext &isl) const;
+  isl_basic_set *toBasicSet(IslContext &isl,
+                            llvm::ArrayRef<unsigned> params) const;
 
   llvm::SmallVector<ColumnKind, 16> kinds;
   llvm::SmallVector<LinearExpr, 16> equalities, inequalities;

@@ -11,9 +11,17 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#ifdef POLYNEST_TEST_PASSES
+#include "TestPasses.h"
+static void registerTestPasses() { polynest::registerTestPasses(); }
+#else
+static void registerTestPasses() {}
+#endif
+
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   pn_passes_register();
+  registerTestPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
