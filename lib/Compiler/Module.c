@@ -194,6 +194,7 @@ void pn_module_print(const pn_module_t *module, pn_write_fn write, void *user) {
   pn_writer_t writer = {write, user};
   mlirOperationPrint(mlirModuleGetOperation(module->mlir), forward_string,
                      &writer);
+  write(user, "\n", 1);
 }
 
 /* Appends header and bytecode. */
