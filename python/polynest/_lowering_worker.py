@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Child process that runs torch-mlir's pass pipelines.
+
+torch-mlir can abort or hang on valid graphs, and an abort inside the user's
+process would take the user's work with it. So the frontend imports a graph in
+the user's process, and this process lowers it. It needs no torch, starts in
+about 0.2 s, stays for the life of its parent and ends with its standard input.
+
+Protocol: each message is a 4-byte little-endian length and that many bytes of
+JSON. Request {"module": text, "locations": bool}; answer {"ok": true,
+"text": ...} or {"ok": false, "kind": "unsupported" | "error", "message": ...,
+"places": [[location, message], ...]}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+
+# What the compiler accepts as its input. Everything else in a lowered module
+# stays with eager, with the op's name as the reason.
+ACCEPTED_DIALECTS = frozenset(
+    ["builtin", "func", "arith", "math", "linalg", "tensor", "scf", "cf", "affine"]
+)
+PIPELINE = (
+    "builtin.module(func.func(torch-match-quantized-custom-ops),"
+    "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline"
+    "{allow-non-finites=true})"
+)
+
+
+def read_message(stream) -> dict | None:
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    (size,) = struct.unpack("<I", head)
+    body = stream.read(size)
+    return None if len(body) < size else json.loads(body)
+
+
+def write_message(stream, message: dict) -> None:
+    body = json.dumps(message).encode()
+    stream.write(struct.pack("<I", len(body)) + body)
+    stream.flush()
+
+
+def _walk(op):
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner
+                yield from _walk(inner.operation)
+
+
+def _foreign_ops(module) -> list[list[str]]:
+    """Ops of dialects the compiler does not read, with their places."""
+    found = []
+    for op in _walk(module.operation):
+        name = op.operation.name
+        dialect = name.partition(".")[0]
+        if dialect not in ACCEPTED_DIALECTS or name == (
+            "builtin.unrealized_conversion_cast"
+        ):
+            found.append([str(op.location), f"no lowering of '{name}'"])
+    return found
+
+
+def lower(text: str, locations: bool) -> dict:
+    from torch_mlir import ir
+    from torch_mlir.dialects import torch as torch_dialect
+    from torch_mlir.passmanager import PassManager
+
+    from polynest import _rewrites
+
+    places: list[list[str]] = []
+
+    def collect(diagnostic) -> bool:
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            places.append([str(diagnostic.location), diagnostic.message])
+        return True
+
+    with ir.Context() as context:
+        context.emit_error_diagnostics = True
+        context.attach_diagnostic_handler(collect)
+        torch_dialect.register_dialect(context)
+        try:
+            module = ir.Module.parse(text)
+            PassManager.parse(PIPELINE).run(module.operation)
+            _rewrites.rewrite_module(module)
+            # Attributes of the torch dialect mean nothing to the compiler
+            # and its parser refuses them.
+            for op in module.body.operations:
+                for named in list(op.operation.attributes):
+                    name = getattr(named, "name", named)
+                    if name.startswith("torch."):
+                        del op.operation.attributes[name]
+        except Exception as error:  # a report to the parent, not control flow
+            message = places[0][1] if places else str(error)
+            return {
+                "ok": False,
+                "kind": "error",
+                "message": message.strip(),
+                "places": places,
+            }
+        foreign = _foreign_ops(module)
+        if foreign:
+            return {
+                "ok": False,
+                "kind": "unsupported",
+                "message": foreign[0][1],
+                "places": foreign,
+            }
+        return {
+            "ok": True,
+            "text": module.operation.get_asm(enable_debug_info=locations),
+        }
+
+
+def main() -> None:
+    source = sys.stdin.buffer
+    # MLIR and its passes may write to descriptor 1; the answers must not mix
+    # with that, so they go out on a private copy of it.
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while True:
+        request = read_message(source)
+        if request is None:
+            return
+        write_message(sink, lower(request["module"], request["locations"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rewrites of torch-mlir's output into what the compiler reads.
+
+tm_tensor.scan and tm_tensor.scatter become scf loops: plain MLIR does not know
+that dialect. Both ops are sequential along one dimension, and scf loops over
+tensors say exactly that; bufferization turns them into loads and stores in
+place. Running sums of floats are carried in f64, as eager does on CPUs: in f32
+the sum of 1e6 copies of 0.1 is off by 1 %. Other tm_tensor ops are left alone
+and refused later, by name.
+
+The maximum and minimum that propagate NaN are put back in their place.
+
+Results that nobody reads are taken off linalg.generic: a maximum comes with
+the index of the maximum, which would double its work.
+"""
+
+from __future__ import annotations
+
+
+class _Builder:
+    """Index constants, nested loops and cloned bodies at one place."""
+
+    def __init__(self, op):
+        from torch_mlir import ir
+        from torch_mlir.dialects import arith, scf, tensor
+
+        self.ir, self.arith, self.scf, self.tensor = ir, arith, scf, tensor
+        self.location = op.location
+        self.index = ir.IndexType.get()
+
+    def constant(self, value: int):
+        return self.arith.ConstantOp(self.index, value).result
+
+    def size(self, value, dim: int):
+        size = self.ir.RankedTensorType(value.type).shape[dim]
+        if size >= 0:
+            return self.constant(size)
+        return self.tensor.DimOp(value, self.constant(dim)).result
+
+    def loops(self, sizes, carried, body, indices=()):
+        """Nest of scf.for; body(indices, carried) -> new carried values."""
+        if not sizes:
+            return body(list(indices), list(carried))
+        loop = self.scf.ForOp(
+            self.constant(0), sizes[0], self.constant(1), list(carried)
+        )
+        with self.ir.InsertionPoint(loop.body):
+            inner = self.loops(
+                sizes[1:],
+                list(loop.inner_iter_args),
+                body,
+                [*indices, loop.induction_variable],
+            )
+            self.scf.YieldOp(inner)
+        return list(loop.results)
+
+    def inline(self, block, arguments):
+        """Copies a block's ops to the insertion point; its yielded values."""
+        mapping = dict(zip(block.arguments, arguments))
+        *ops, last = list(block.operations)
+        for op in ops:
+            copy = op.operation.clone()
+            for i, operand in enumerate(op.operands):
+                copy.operands[i] = mapping.get(operand, operand)
+            mapping.update(zip(op.results, copy.results))
+        return [mapping.get(v, v) for v in last.operands]
+
+
+def _replace(op, values) -> None:
+    for old, new in zip(op.results, values):
+        old.replace_all_uses_with(new)
+    op.operation.erase()
+
+
+def _rewrite_scan(op) -> None:
+    b = _Builder(op)
+    ir = b.ir
+    source, out, _ = op.operands
+    dim = op.attributes["dimension"].value
+    inclusive = op.attributes["inclusive"].value
+    block = op.regions[0].blocks[0]
+    ops = list(block.operations)
+    element = ir.RankedTensorType(source.type).element_type
+    is_sum = len(ops) == 2 and ops[0].operation.name == "arith.addf"
+    if not inclusive or list(op.results[1].uses):
+        return
+    wide = element
+    if is_sum and not isinstance(element, ir.F64Type):
+        wide = ir.F64Type.get()
+    rank = ir.RankedTensorType(source.type).rank
+    with ir.InsertionPoint(op), b.location:
+        sizes = [b.size(source, d) for d in range(rank)]
+        length = sizes.pop(dim)
+
+        def row(outer, carried):
+            def step(inner, state):
+                at = outer[:dim] + inner + outer[dim:]
+                total, result = state
+                value = b.tensor.ExtractOp(source, at).result
+                if wide != element:
+                    value = b.arith.ExtFOp(wide, value).result
+                    total = b.arith.AddFOp(value, total).result
+                else:
+                    (total,) = b.inline(block, [value, total])
+                stored = total
+                if wide != element:
+                    stored = b.arith.TruncFOp(element, total).result
+                result = b.tensor.InsertOp(stored, result, at).result
+                return [total, result]
+
+            start = b.tensor.ExtractOp(op.operands[2], outer).result
+            if wide != element:
+                start = b.arith.ExtFOp(wide, start).result
+            return b.loops([length], [start, carried[0]], step)[1:]
+
+        (result,) = b.loops(sizes, [out], row)
+        _replace(op, [result])
+
+
+def _rewrite_scatter(op) -> None:
+    from torch_mlir.dialects import cf
+
+    b = _Builder(op)
+    ir = b.ir
+    updates, indices, out = op.operands
+    targets = list(op.attributes["dimension_map"])
+    block = op.regions[0].blocks[0]
+    index_element = ir.RankedTensorType(indices.type).element_type
+    # An update is a window of the target: either over all its dimensions, with
+    # the index as the window's corner, or over the dimensions not indexed.
+    window_dims = list(range(ir.RankedTensorType(out.type).rank))
+    rank = ir.RankedTensorType(updates.type).rank
+    if rank != 1 + len(window_dims):
+        window_dims = [d for d in window_dims if d not in targets]
+    if rank != 1 + len(window_dims):
+        return
+    with ir.InsertionPoint(op), b.location:
+        sizes = [b.size(updates, d) for d in range(rank)]
+        zero = b.arith.ConstantOp(index_element, 0).result
+        limits = [b.size(out, d) for d in targets]
+
+        def step(at, state):
+            where = dict(zip(window_dims, at[1:]))
+            for k, dim in enumerate(targets):
+                raw = b.tensor.ExtractOp(
+                    indices, [at[0], b.constant(k)]
+                ).result
+                index = b.arith.IndexCastOp(b.index, raw).result
+                if dim in where:
+                    index = b.arith.AddIOp(index, where[dim]).result
+                low = b.arith.CmpIOp(
+                    b.arith.CmpIPredicate.sge, raw, zero
+                ).result
+                high = b.arith.CmpIOp(
+                    b.arith.CmpIPredicate.slt, index, limits[k]
+                ).result
+                inside = b.arith.AndIOp(low, high).result
+                cf.AssertOp(inside, "index out of range in scatter")
+                where[dim] = index
+            place = [where[d] for d in range(len(where))]
+            update = b.tensor.ExtractOp(updates, at).result
+            old = b.tensor.ExtractOp(state[0], place).result
+            (value,) = b.inline(block, [update, old])
+            return [b.tensor.InsertOp(value, state[0], place).result]
+
+        (result,) = b.loops(sizes, [out], step)
+        _replace(op, [result])
+
+
+def _needed(block, roots) -> tuple[list, set]:
+    """The block's ops that `roots` depend on, in order, and its arguments."""
+    wanted = set(roots)
+    ops = []
+    for op in reversed(list(block.operations)[:-1]):
+        if op.regions or op.operation.name.startswith("cf."):
+            return [], set()
+        if any(r in wanted for r in op.results):
+            ops.append(op)
+            wanted.update(op.operands)
+    return ops[::-1], wanted
+
+
+def _drop_unused_results(op) -> None:
+    from torch_mlir import ir
+
+    results = list(op.operation.results)
+    kept = [i for i, r in enumerate(results) if list(r.uses)]
+    if len(kept) == len(results) or not kept:
+        return
+    block = op.regions[0].blocks[0]
+    yielded = list(list(block.operations)[-1].operands)
+    ops, wanted = _needed(block, [yielded[i] for i in kept])
+    operands = list(op.operation.operands)
+    n_in = len(operands) - len(results)
+    gone = [n_in + i for i in range(len(results)) if i not in kept]
+    if not ops or any(block.arguments[i] in wanted for i in gone):
+        return
+    stay = [i for i in range(len(operands)) if i not in gone]
+    maps = list(op.attributes["indexing_maps"])
+    attributes = {
+        "indexing_maps": ir.ArrayAttr.get([maps[i] for i in stay]),
+        "iterator_types": op.attributes["iterator_types"],
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([n_in, len(kept)]),
+    }
+    with ir.InsertionPoint(op), op.location:
+        new = ir.Operation.create(
+            "linalg.generic",
+            results=[results[i].type for i in kept],
+            operands=[operands[i] for i in stay],
+            attributes=attributes,
+            regions=1,
+        )
+        types = [block.arguments[i].type for i in stay]
+        body = new.regions[0].blocks.append(*types)
+        mapping = {block.arguments[i]: body.arguments[j] for j, i in enumerate(stay)}
+        with ir.InsertionPoint(body):
+            for inner in ops:
+                copy = inner.operation.clone()
+                for i, operand in enumerate(inner.operands):
+                    copy.operands[i] = mapping.get(operand, operand)
+                mapping.update(zip(inner.results, copy.results))
+            ir.Operation.create(
+                "linalg.yield",
+                operands=[mapping.get(yielded[i], yielded[i]) for i in kept],
+            )
+    for j, i in enumerate(kept):
+        results[i].replace_all_uses_with(new.results[j])
+    op.operation.erase()
+
+
+def _collect(op, found) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                # Inner ops first: an outer one may be replaced as a whole.
+                _collect(inner.operation, found)
+                if inner.operation.name in _REWRITES:
+                    found.append(inner)
+
+
+def _propagate_nan(op) -> bool:
+    """A body of nothing but a comparison and a selection is how torch-mlir
+    writes aten.maximum and aten.minimum, and only those: it loses NaN in the
+    first operand. In its place comes the IEEE 754-2019 operation."""
+    from torch_mlir import ir
+
+    block = op.regions[0].blocks[0]
+    ops = [o.operation for o in block.operations]
+    names = [o.name for o in ops]
+    if names != ["arith.cmpf", "arith.select", "linalg.yield"]:
+        return False
+    compare, select, last = ops
+    predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
+    name = {2: "arith.maximumf", 4: "arith.minimumf"}.get(predicate)
+    inputs = list(block.arguments)[:2]
+    if (
+        name is None
+        or list(compare.operands) != inputs
+        or list(select.operands) != [compare.results[0], *inputs]
+        or list(last.operands) != [select.results[0]]
+    ):
+        return False
+    with ir.InsertionPoint(select), select.location:
+        new = ir.Operation.create(
+            name, results=[select.results[0].type], operands=inputs
+        )
+    select.results[0].replace_all_uses_with(new.results[0])
+    select.erase()
+    compare.erase()
+    return True
+
+
+def _from_data(value, block) -> bool:
+    """Whether a value in a body depends on elements, not on places alone."""
+    from torch_mlir import ir
+
+    if isinstance(value.owner, ir.Block):
+        return value.owner == block
+    op = value.owner
+    if op.name == "tensor.extract":
+        return True
+    return any(_from_data(v, block) for v in op.operands)
+
+
+def _guard_reads(op) -> None:
+    """Asserts the range of each computed index of a tensor.extract, where
+    torch-mlir has not: eager raises there, and a stray read must not be."""
+    from torch_mlir.dialects import cf
+
+    block = op.regions[0].blocks[0]
+    inner = [o.operation for o in block.operations]
+    if any(o.name == "cf.assert" for o in inner):
+        return
+    b = _Builder(op)
+    for read in inner:
+        if read.name != "tensor.extract":
+            continue
+        source, *indices = read.operands
+        for dim, index in enumerate(indices):
+            if not _from_data(index, block):
+                continue
+            with b.ir.InsertionPoint(read), b.location:
+                # Unsigned: a negative index is a huge one.
+                inside = b.arith.CmpIOp(
+                    b.arith.CmpIPredicate.ult, index, b.size(source, dim)
+                ).result
+                cf.AssertOp(inside, "index out of range")
+
+
+def _rewrite_generic(op) -> None:
+    if _propagate_nan(op):
+        return
+    _guard_reads(op)
+    _drop_unused_results(op)
+
+
+_REWRITES = {
+    "linalg.generic": _rewrite_generic,
+    "tm_tensor.scan": _rewrite_scan,
+    "tm_tensor.scatter": _rewrite_scatter,
+}
+
+
+def rewrite_module(module) -> None:
+    """Applies every rewrite of this file to a module."""
+    found: list = []
+    _collect(module.operation, found)
+    for op in found:
+        _REWRITES[op.operation.name](op)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The only reader of environment variables.
+
+Every variable is read when asked for, so that a change takes effect at the
+next use; `scope` sets some for a while and restores them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Iterator
+
+from polynest.errors import ArgumentError
+
+# Name -> what it does; printed by `python -m polynest --environment`.
+VARIABLES = {
+    "POLYNEST_LIBRARY": "path of libpolynest.so, before every other place",
+    "POLYNEST_LOWERING_TIMEOUT": "seconds torch-mlir may take for one graph "
+    "(default 300)",
+    "POLYNEST_STRICT": "1: an op that would stay with eager is an error "
+    "(default 0)",
+}
+
+
+def library_path() -> str | None:
+    return os.environ.get("POLYNEST_LIBRARY") or None
+
+
+def lowering_timeout_s() -> float:
+    text = os.environ.get("POLYNEST_LOWERING_TIMEOUT", "300")
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 1e6:
+        raise ArgumentError(
+            f"POLYNEST_LOWERING_TIMEOUT is '{text}', not a number of seconds "
+            "above 0"
+        )
+    return value
+
+
+def strict() -> bool:
+    text = os.environ.get("POLYNEST_STRICT", "0")
+    if text not in ("0", "1", ""):
+        raise ArgumentError(f"POLYNEST_STRICT is '{text}', neither 0 nor 1")
+    return text == "1"
+
+
+def child_environment(package_root: str) -> dict[str, str]:
+    """This process's environment, with the package on the import path."""
+    env = dict(os.environ)
+    path = env.get("PYTHONPATH")
+    env["PYTHONPATH"] = package_root + (os.pathsep + path if path else "")
+    return env
+
+
+@contextlib.contextmanager
+def scope(**values: str | None) -> Iterator[None]:
+    """Sets variables (None removes one) and restores them at the end."""
+    before = {name: os.environ.get(name) for name in values}
+    try:
+        _assign(values)
+        yield
+    finally:
+        _assign(before)
+
+
+def _assign(values: dict[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

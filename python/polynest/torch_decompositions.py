@@ -1,0 +1,680 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decompositions of ATen ops into plain ones, for the torch frontend.
+
+The table is PyTorch's core set plus what torch-mlir needs, with replacements
+where those lose speed (a softmax that also computes the index of the maximum),
+lose accuracy (sums carried in bf16), or are wrong (argmax with NaN). Each
+replacement keeps eager's result, within the reassociations that
+docs/architecture.md, Numerics, allows. A function that returns NotImplemented
+leaves its op alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from typing import Callable
+
+import torch
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+_LOW_PRECISION = (torch.float16, torch.bfloat16)
+_TABLE: dict = {}
+
+
+def _replaces(*ops) -> Callable:
+    def add(function):
+        for op in ops:
+            _TABLE[op] = function
+        return function
+
+    return add
+
+
+def _is_low(x) -> bool:
+    return isinstance(x, torch.Tensor) and x.dtype in _LOW_PRECISION
+
+
+def _dims(x, dim) -> list[int]:
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return list(range(x.dim()))
+    if isinstance(dim, int):
+        dim = [dim]
+    return [d % max(x.dim(), 1) for d in dim]
+
+
+def _in_f32(function: Callable) -> Callable:
+    """Runs a decomposition on low-precision floats in f32, as eager does, and
+    rounds once at the end."""
+
+    @functools.wraps(function)
+    def wrapped(x, *args, **kwargs):
+        if not _is_low(x):
+            return function(x, *args, **kwargs)
+        up = [a.to(torch.float32) if _is_low(a) else a for a in args]
+        out = function(x.to(torch.float32), *up, **kwargs)
+        if out is NotImplemented:
+            return out
+        if isinstance(out, tuple):
+            return tuple(o.to(x.dtype) for o in out)
+        return out.to(x.dtype)
+
+    return wrapped
+
+
+# -- softmax ---------------------------------------------------------------
+
+
+def _shifted(x, dim):
+    if x.numel() == 0:
+        return x
+    return x - x.amax(dim, keepdim=True)
+
+
+@_replaces(aten._softmax.default)
+def _softmax(x, dim, half_to_float):
+    wide = x.to(torch.float32) if _is_low(x) else x
+    if x.dim() == 0:
+        out = torch.exp(wide - wide)
+    else:
+        e = torch.exp(_shifted(wide, dim))
+        out = e / e.sum(dim, keepdim=True)
+    return out if half_to_float else out.to(x.dtype)
+
+
+@_replaces(aten._log_softmax.default)
+def _log_softmax(x, dim, half_to_float):
+    wide = x.to(torch.float32) if _is_low(x) else x
+    if x.dim() == 0:
+        out = wide - wide
+    else:
+        s = _shifted(wide, dim)
+        out = s - torch.log(torch.exp(s).sum(dim, keepdim=True))
+    return out if half_to_float else out.to(x.dtype)
+
+
+@_replaces(aten._safe_softmax.default)
+def _safe_softmax(x, dim, dtype=None):
+    # A row with nothing but -inf is a query that may see no key: 0, not NaN.
+    out = torch.softmax(x, dim, dtype=dtype)
+    if x.dim() == 0 or x.numel() == 0:
+        return out
+    empty = (x == -math.inf).all(dim, keepdim=True)
+    return torch.where(empty, torch.zeros((), dtype=out.dtype), out)
+
+
+def _attention(query, key, value, attn_mask, is_causal, scale):
+    """Output and log-sum-exp of plain attention, in the inputs' precision
+    but with low precisions carried in f32."""
+    dtype = query.dtype
+    q, k, v = (
+        t.to(torch.float32) if _is_low(t) else t for t in (query, key, value)
+    )
+    if k.size(1) != q.size(1):
+        # Grouped queries: each head of key and value serves several.
+        times = q.size(1) // k.size(1)
+        k = k.repeat_interleave(times, 1)
+        v = v.repeat_interleave(times, 1)
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.size(-1))
+    s = torch.matmul(q * scale, k.transpose(-2, -1))
+    if is_causal:
+        rows, cols = s.size(-2), s.size(-1)
+        below = torch.arange(rows).unsqueeze(-1) >= torch.arange(cols)
+        s = torch.where(below, s, -math.inf)
+    elif attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            s = torch.where(attn_mask, s, -math.inf)
+        else:
+            s = s + attn_mask.to(s.dtype)
+    m = s.amax(-1, keepdim=True)
+    # Where a row is masked everywhere m is -inf; shifting by 0 instead gives
+    # exp(-inf) = 0 for each of its elements and 0 for the row.
+    m = torch.where(m == -math.inf, 0.0, m)
+    e = torch.exp(s - m)
+    d = e.sum(-1, keepdim=True)
+    # The division comes after the product: one for each element of the
+    # result instead of one for each score.
+    out = torch.matmul(e, v) / torch.where(d == 0.0, 1.0, d)
+    lse = (m + torch.log(d)).squeeze(-1)
+    return out.to(dtype), lse
+
+
+@_replaces(aten._scaled_dot_product_flash_attention_for_cpu.default)
+def _flash_attention_for_cpu(
+    query,
+    key,
+    value,
+    dropout_p=0.0,
+    is_causal=False,
+    *,
+    attn_mask=None,
+    scale=None,
+):
+    if dropout_p != 0.0 or query.numel() == 0 or key.numel() == 0:
+        return NotImplemented
+    out, lse = _attention(query, key, value, attn_mask, is_causal, scale)
+    # The fused op lays its result out as [batch, row, head, feature].
+    out = out.transpose(1, 2).contiguous().transpose(1, 2)
+    return out, lse
+
+
+# -- statistics and norms ---------------------------------------------------
+
+
+def _count(x, dims):
+    n = 1
+    for d in dims:
+        n = n * x.size(d)
+    return n
+
+
+def _var_mean_parts(x, dim, correction, keepdim):
+    dims = _dims(x, dim)
+    n = _count(x, dims)
+    mean = x.sum(dims, keepdim=True) / n
+    d = x - mean
+    correction = 1 if correction is None else correction
+    total = (d * d).sum(dims, keepdim=keepdim)
+    left = n - correction
+    if isinstance(left, (int, float)) and left <= 0:
+        # Eager divides by max(0, n - correction): 0/0 or x/0.
+        var = total / torch.zeros((), dtype=x.dtype)
+    else:
+        var = total / left
+    if not keepdim:
+        mean = mean.squeeze(dims)
+    return var, mean
+
+
+def _is_plain_float(x) -> bool:
+    return x.dtype in (torch.float32, torch.float64, *_LOW_PRECISION)
+
+
+@_replaces(aten.var.correction)
+@_in_f32
+def _var(x, dim=None, *, correction=None, keepdim=False):
+    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+        return NotImplemented
+    return _var_mean_parts(x, dim, correction, keepdim)[0]
+
+
+@_replaces(aten.var_mean.correction)
+@_in_f32
+def _var_mean(x, dim=None, *, correction=None, keepdim=False):
+    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+        return NotImplemented
+    return _var_mean_parts(x, dim, correction, keepdim)
+
+
+@_replaces(aten.std.correction)
+@_in_f32
+def _std(x, dim=None, *, correction=None, keepdim=False):
+    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+        return NotImplemented
+    return torch.sqrt(_var_mean_parts(x, dim, correction, keepdim)[0])
+
+
+@_replaces(aten._native_batch_norm_legit_no_training.default)
+def _batch_norm_inference(
+    x, weight, bias, running_mean, running_var, momentum, eps
+):
+    # One multiplication and one addition an element, as eager's CPU kernel
+    # does; what is per channel folds into constants.
+    wide = torch.float32 if _is_low(x) else x.dtype
+    shape = [1, -1] + [1] * (x.dim() - 2)
+    scale = 1.0 / torch.sqrt(running_var.to(wide) + eps)
+    if weight is not None:
+        scale = scale * weight.to(wide)
+    shift = -running_mean.to(wide) * scale
+    if bias is not None:
+        shift = shift + bias.to(wide)
+    out = x.to(wide) * scale.view(shape) + shift.view(shape)
+    empty = x.new_empty((0,), dtype=wide)
+    return out.to(x.dtype), empty, empty.clone()
+
+
+# -- matrix products ----------------------------------------------------------
+
+
+def _scaled(x, factor):
+    return x if factor == 1 else x * factor
+
+
+def _plus_product(bias, product, beta, alpha):
+    product = _scaled(product, alpha)
+    # beta 0 ignores the bias, even NaN in it.
+    return product if beta == 0 else product + _scaled(bias, beta)
+
+
+@_replaces(aten.addmm.default)
+def _addmm(bias, a, b, beta=1, alpha=1):
+    if _is_low(a):
+        # One rounding, at the end, as eager has it.
+        p = torch.mm(a.to(torch.float32), b.to(torch.float32))
+        out = _plus_product(bias.to(torch.float32), p, beta, alpha)
+        return out.to(a.dtype)
+    return _plus_product(bias, torch.mm(a, b), beta, alpha)
+
+
+@_replaces(aten.baddbmm.default)
+def _baddbmm(bias, a, b, beta=1, alpha=1):
+    if _is_low(a):
+        p = torch.bmm(a.to(torch.float32), b.to(torch.float32))
+        out = _plus_product(bias.to(torch.float32), p, beta, alpha)
+        return out.to(a.dtype)
+    return _plus_product(bias, torch.bmm(a, b), beta, alpha)
+
+
+@_replaces(aten.addmv.default)
+def _addmv(bias, a, b, beta=1, alpha=1):
+    if _is_low(a):
+        return NotImplemented
+    return _plus_product(bias, torch.mv(a, b), beta, alpha)
+
+
+@_replaces(aten.addbmm.default)
+def _addbmm(bias, a, b, beta=1, alpha=1):
+    if _is_low(a):
+        return NotImplemented
+    return _plus_product(bias, torch.bmm(a, b).sum(0), beta, alpha)
+
+
+@_replaces(aten.dot.default, aten.vdot.default)
+def _dot(a, b):
+    if a.is_complex():
+        return NotImplemented
+    return (a * b).sum()
+
+
+# -- sums of low precision -----------------------------------------------------
+
+
+@_replaces(aten.sum.dim_IntList)
+def _sum_dims(x, dim=None, keepdim=False, *, dtype=None):
+    if x.dtype == torch.uint8:
+        # The text has no unsigned types: widen while that is still known.
+        return aten.sum.dim_IntList(
+            x.to(torch.int64), dim, keepdim, dtype=dtype
+        )
+    wanted = dtype or x.dtype
+    if wanted not in _LOW_PRECISION or not x.is_floating_point():
+        return NotImplemented
+    return aten.sum.dim_IntList(
+        x.to(torch.float32), dim, keepdim, dtype=torch.float32
+    ).to(wanted)
+
+
+@_replaces(aten.sum.default)
+def _sum(x, *, dtype=None):
+    return aten.sum.dim_IntList(x, None, False, dtype=dtype)
+
+
+@_replaces(aten.mean.default)
+def _mean(x, *, dtype=None):
+    return aten.mean.dim(x, None, False, dtype=dtype)
+
+
+@_replaces(aten.mean.dim)
+def _mean_dims(x, dim=None, keepdim=False, *, dtype=None):
+    wanted = dtype or x.dtype
+    if not _is_plain_float(x) or wanted not in (
+        torch.float32,
+        torch.float64,
+        *_LOW_PRECISION,
+    ):
+        return NotImplemented
+    dims = _dims(x, dim)
+    wide = torch.float32 if wanted in _LOW_PRECISION else wanted
+    total = x.to(wide).sum(dims, keepdim=keepdim)
+    return (total / _count(x, dims)).to(wanted)
+
+
+# -- order ------------------------------------------------------------------------
+
+
+def _first_index(x, dim, best, keepdim):
+    """Index of the first element equal to `best`, NaN counting as equal to
+    NaN. torch-mlir's own lowering compares with `>` and misses NaN."""
+    hit = x == best
+    if x.is_floating_point():
+        hit = hit | (x != x)
+    shape = [1] * x.dim()
+    shape[dim] = x.size(dim)
+    place = torch.arange(x.size(dim)).view(shape)
+    return torch.where(hit, place, x.size(dim)).amin(dim, keepdim=keepdim)
+
+
+def _arg(x, dim, keepdim, reduce):
+    if x.numel() == 0:
+        return NotImplemented
+    if x.dtype in (torch.bool, torch.uint8):
+        x = x.to(torch.int32)
+    if x.dim() == 0:
+        return torch.zeros((), dtype=torch.int64)
+    if dim is None:
+        out = _arg(x.reshape(-1), 0, False, reduce)
+        return out.view([1] * x.dim()) if keepdim else out
+    dim = dim % x.dim()
+    return _first_index(x, dim, reduce(x, dim, True), keepdim)
+
+
+@_replaces(aten.argmax.default)
+def _argmax(x, dim=None, keepdim=False):
+    return _arg(x, dim, keepdim, torch.amax)
+
+
+@_replaces(aten.argmin.default)
+def _argmin(x, dim=None, keepdim=False):
+    return _arg(x, dim, keepdim, torch.amin)
+
+
+def _extreme_dim(x, dim, keepdim, reduce):
+    if x.numel() == 0 or x.dtype == torch.bool:
+        return NotImplemented
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    dim = dim % x.dim()
+    best = reduce(x, dim, True)
+    index = _first_index(x, dim, best, keepdim)
+    return (best if keepdim else best.squeeze(dim)), index
+
+
+@_replaces(aten.max.dim)
+def _max_dim(x, dim, keepdim=False):
+    return _extreme_dim(x, dim, keepdim, torch.amax)
+
+
+@_replaces(aten.min.dim)
+def _min_dim(x, dim, keepdim=False):
+    return _extreme_dim(x, dim, keepdim, torch.amin)
+
+
+@_replaces(aten.max.default)
+def _max(x):
+    return NotImplemented if x.dtype == torch.bool else x.amax()
+
+
+@_replaces(aten.min.default)
+def _min(x):
+    return NotImplemented if x.dtype == torch.bool else x.amin()
+
+
+# -- pooling -------------------------------------------------------------------------
+
+
+@_replaces(aten.max_pool2d_with_indices.default)
+def _max_pool2d(x, *args):
+    if x.dim() != 3:
+        return NotImplemented
+    out, indices = aten.max_pool2d_with_indices.default(x.unsqueeze(0), *args)
+    return out.squeeze(0), indices.squeeze(0)
+
+
+@_replaces(aten.constant_pad_nd.default)
+def _constant_pad(x, pad, value=0):
+    if all(not isinstance(p, int) or p >= 0 for p in pad):
+        return NotImplemented
+    for i in range(len(pad) // 2):
+        d = x.dim() - 1 - i
+        low, high = min(pad[2 * i], 0), min(pad[2 * i + 1], 0)
+        if low or high:
+            x = x.narrow(d, -low, x.size(d) + low + high)
+    return aten.constant_pad_nd.default(x, [max(p, 0) for p in pad], value)
+
+
+# -- where torch-mlir differs from eager -----------------------------------------
+
+
+@_replaces(aten.fmax.default)
+def _fmax(a, b):
+    return _ignore_nan(a, b, torch.maximum)
+
+
+@_replaces(aten.fmin.default)
+def _fmin(a, b):
+    return _ignore_nan(a, b, torch.minimum)
+
+
+def _ignore_nan(a, b, extremum):
+    if not torch.result_type(a, b).is_floating_point:
+        return extremum(a, b)
+    return torch.where(a != a, b, torch.where(b != b, a, extremum(a, b)))
+
+
+@_replaces(aten.fmod.Tensor, aten.fmod.Scalar)
+def _fmod(a, b):
+    # torch-mlir computes a - trunc(a / b) * b, which rounds; its remainder is
+    # exact, and of positive numbers the two are the same.
+    dtype = torch.result_type(a, b)
+    if not dtype.is_floating_point:
+        return NotImplemented
+    a = a.to(dtype)
+    b = b.to(dtype) if isinstance(b, torch.Tensor) else _as_tensor(b, a)
+    return torch.copysign(torch.remainder(torch.abs(a), torch.abs(b)), a)
+
+
+def _as_tensor(value, like):
+    if isinstance(value, torch.Tensor):
+        return value
+    return torch.full((), value, dtype=like.dtype, device=like.device)
+
+
+@_replaces(aten.clamp.default, aten.clamp.Tensor)
+def _clamp(x, low=None, high=None):
+    if not x.is_floating_point():
+        return NotImplemented
+    if any(
+        isinstance(v, torch.Tensor) and v.dtype != x.dtype
+        for v in (low, high)
+    ):
+        return NotImplemented
+    if low is not None:
+        x = torch.maximum(x, _as_tensor(low, x))
+    if high is not None:
+        x = torch.minimum(x, _as_tensor(high, x))
+    return x
+
+
+@_replaces(aten.clamp_min.default, aten.clamp_min.Tensor)
+def _clamp_min(x, low):
+    return _clamp(x, low, None)
+
+
+@_replaces(aten.clamp_max.default, aten.clamp_max.Tensor)
+def _clamp_max(x, high):
+    return _clamp(x, None, high)
+
+
+@_replaces(aten.trunc.default)
+def _trunc(x):
+    if not x.is_floating_point():
+        return x.clone()
+    return torch.where(x < 0, torch.ceil(x), torch.floor(x))
+
+
+def _sign_bit(x):
+    # The sign of NaN is not seen; eager's, too, is arbitrary there.
+    return (x < 0) | ((x == 0) & (torch.reciprocal(x) < 0))
+
+
+@_replaces(aten.signbit.default)
+def _signbit(x):
+    return _sign_bit(x) if x.is_floating_point() else x < 0
+
+
+@_replaces(aten.copysign.Tensor)
+def _copysign(x, sign):
+    dtype = torch.result_type(x, sign)
+    if not dtype.is_floating_point:
+        dtype = torch.get_default_dtype()
+    x, sign = x.to(dtype), sign.to(dtype)
+    return torch.where(_sign_bit(sign), -torch.abs(x), torch.abs(x))
+
+
+@_replaces(aten.copysign.Scalar)
+def _copysign_scalar(x, sign):
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    negative = math.copysign(1.0, sign) < 0
+    return -torch.abs(x) if negative else torch.abs(x)
+
+
+@_replaces(aten.div.Tensor_mode, aten.div.Scalar_mode)
+def _div_mode(a, b, *, rounding_mode=None):
+    if rounding_mode is None:
+        return torch.true_divide(a, b)
+    dtype = torch.result_type(a, b)
+    if dtype == torch.uint8:
+        wide = torch.div(
+            a.to(torch.int32),
+            b.to(torch.int32) if isinstance(b, torch.Tensor) else b,
+            rounding_mode=rounding_mode,
+        )
+        return wide.to(torch.uint8)
+    if not dtype.is_floating_point or dtype in _LOW_PRECISION:
+        return NotImplemented
+    if rounding_mode == "trunc":
+        return torch.trunc(torch.true_divide(a, b))
+    a = a.to(dtype)
+    b = b.to(dtype) if isinstance(b, torch.Tensor) else _as_tensor(b, a)
+    # As eager: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth.
+    mod = torch.fmod(a, b)
+    div = (a - mod) / b
+    div = torch.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
+    floor = torch.floor(div)
+    floor = torch.where(div - floor > 0.5, floor + 1, floor)
+    quotient = a / b
+    out = torch.where(div != 0, floor, torch.copysign(div * 0, quotient))
+    return torch.where(b == 0, quotient, out)
+
+
+@_replaces(aten.floor_divide.default, aten.floor_divide.Scalar)
+def _floor_divide(a, b):
+    return torch.div(a, b, rounding_mode="floor")
+
+
+def _shift(a, b, left):
+    """Shifts with a count outside the width defined as eager has them."""
+    bits = 8 * a.dtype.itemsize
+    if not isinstance(b, torch.Tensor):
+        b = torch.full((), b, dtype=a.dtype)
+    wild = (b < 0) | (b >= bits)
+    b = torch.where(wild, 0 if left else bits - 1, b)
+    op = aten.bitwise_left_shift if left else aten.bitwise_right_shift
+    out = op.Tensor(a, b)
+    return torch.where(wild, 0, out) if left else out
+
+
+def _once(function):
+    """A decomposition that uses its own op: the inner use is left alone."""
+    state = threading.local()
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        if getattr(state, "inside", False):
+            return NotImplemented
+        state.inside = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            state.inside = False
+
+    return wrapped
+
+
+@_replaces(
+    aten.__lshift__.Tensor,
+    aten.__lshift__.Scalar,
+    aten.bitwise_left_shift.Tensor,
+    aten.bitwise_left_shift.Tensor_Scalar,
+)
+@_once
+def _left_shift(a, b):
+    if a.is_floating_point() or a.dtype == torch.uint8:
+        return NotImplemented
+    return _shift(a, b, True)
+
+
+@_replaces(
+    aten.__rshift__.Tensor,
+    aten.__rshift__.Scalar,
+    aten.bitwise_right_shift.Tensor,
+    aten.bitwise_right_shift.Tensor_Scalar,
+)
+@_once
+def _right_shift(a, b):
+    if a.is_floating_point() or a.dtype == torch.uint8:
+        return NotImplemented
+    return _shift(a, b, False)
+
+
+@_replaces(aten.pow.Tensor_Scalar)
+def _pow(x, exponent):
+    if isinstance(exponent, bool) or not isinstance(exponent, (int, float)):
+        return NotImplemented
+    if not x.is_floating_point():
+        if isinstance(exponent, float) or not 0 < exponent <= 64:
+            return NotImplemented
+        out, square = None, x
+        while exponent:
+            if exponent & 1:
+                out = square if out is None else out * square
+            exponent >>= 1
+            square = square * square if exponent else square
+        return out
+    # The exponents that eager, too, does without pow.
+    simple = {
+        2: lambda: x * x,
+        3: lambda: x * x * x,
+        0.5: lambda: torch.sqrt(x),
+        -0.5: lambda: torch.rsqrt(x),
+        -1: lambda: torch.reciprocal(x),
+        -2: lambda: torch.reciprocal(x * x),
+    }.get(exponent)
+    return NotImplemented if simple is None else simple()
+
+
+@_replaces(aten.cumsum.default, aten.cumprod.default)
+def _scan_scalar(x, dim, *, dtype=None):
+    if x.dim() != 0:
+        return NotImplemented
+    if dtype is None:
+        dtype = x.dtype if x.is_floating_point() else torch.int64
+    return x.to(dtype).clone()
+
+
+def _wrapped_indices(x, indices):
+    out, dim = [], 0
+    for index in indices:
+        if index is None:
+            out.append(None)
+            dim += 1
+        elif index.dtype in (torch.bool, torch.uint8):
+            return None
+        else:
+            out.append(torch.where(index < 0, index + x.size(dim), index))
+            dim += 1
+    return out
+
+
+@_replaces(
+    aten.index_put.default,
+    aten._unsafe_index_put.default,
+)
+@_once
+def _index_put(x, indices, values, accumulate=False):
+    wrapped = _wrapped_indices(x, indices)
+    if wrapped is None:
+        return NotImplemented
+    return aten.index_put.default(x, wrapped, values, accumulate)
+
+
+@functools.cache
+def decomposition_table() -> dict:
+    """The whole table, for aot_autograd."""
+    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
+
+    return {**get_decomposition_table(), **_TABLE}

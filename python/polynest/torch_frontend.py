@@ -1,0 +1,624 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From an ATen graph to the compiler's input: linalg on tensors, as text.
+
+The graph is what AOTAutograd hands to a backend: functional, decomposed, with
+fake tensors in meta["val"]. `partition` splits it into regions to compile and
+ops that stay with eager; `lower_region` turns one region into a `Program`.
+
+Weights and captured tensors are arguments of the program, never text. Inputs
+whose strides are a permutation of a contiguous tensor, or expanded, are passed
+as that contiguous tensor, with the permutation or expansion as an op of the
+program, where it folds into the access functions of its readers.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Sequence
+
+import torch
+import torch.fx
+from torch.fx.node import map_arg
+
+from polynest import _lowering
+
+aten = torch.ops.aten
+
+DTYPE_NAMES = {
+    torch.bool: "i1",
+    torch.uint8: "i8",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+}
+
+DYNAMIC = None  # a size that is known at the call only
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a program: a contiguous tensor.
+
+    `kind` is "input", "parameter", "buffer", "constant" (a tensor that the
+    graph captured, in `constant`) or "scalar" (a number, passed as a tensor of
+    rank 0). `strides` are those of the caller's tensor, in elements, where
+    fixed. An "input" of the caller appears here without its expanded
+    dimensions (size 1) and with its dimensions in the order of memory.
+    """
+
+    name: str
+    kind: str
+    dtype: torch.dtype
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...] | None = None
+    view: "StridedView | None" = None
+    constant: torch.Tensor | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result: contiguous as computed, then permuted for the caller where
+    `permutation` is given."""
+
+    dtype: torch.dtype
+    sizes: tuple[int | None, ...]
+    permutation: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class StridedView:
+    """How a caller's tensor hides a contiguous one: dimensions in the order
+    of memory, and those that are expanded (stride 0)."""
+
+    order: tuple[int, ...]
+    expanded: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    text: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """An op that stays with eager, and why."""
+
+    op: str
+    reason: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.op}: {self.reason}" + (
+            f" ({self.place})" if self.place else ""
+        )
+
+
+class RegionRefused(Exception):
+    """A region that does not lower; names the guilty nodes where known."""
+
+    def __init__(self, reason: str, nodes: dict[str, str] | None = None):
+        super().__init__(reason)
+        self.reason = reason
+        self.nodes = nodes or {}
+
+
+# -- which nodes can be compiled at all -------------------------------------
+
+# Ops whose lowering by torch-mlir differs from eager, or that make no sense
+# inside a region.
+_NEVER = {
+    aten.sort.default: "order of NaN differs in torch-mlir's sort",
+    aten.sort.stable: "order of NaN differs in torch-mlir's sort",
+    aten.topk.default: "order of NaN differs in torch-mlir's sort",
+}
+
+
+def _values(node: torch.fx.Node) -> list[Any]:
+    value = node.meta.get("val")
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def is_symbolic_scalar(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(
+        value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
+    )
+
+
+def tensor_refusal(value: torch.Tensor) -> str | None:
+    if value.dtype not in DTYPE_NAMES:
+        name = str(value.dtype).removeprefix("torch.")
+        if value.dtype.is_complex:
+            return f"complex tensors ({name}) are not supported"
+        return f"element type {name} is not supported"
+    if value.layout != torch.strided:
+        return f"layout {value.layout} is not supported"
+    if value.device.type != "cpu":
+        return f"device {value.device.type} is not supported"
+    if value.is_quantized:
+        return "quantized tensors are not supported"
+    return None
+
+
+def refusal(node: torch.fx.Node) -> str | None:
+    """Why a node cannot be in a region, as far as can be said ahead."""
+    target = node.target
+    if target is operator.getitem:
+        return None
+    if not isinstance(target, torch._ops.OpOverload):
+        return "not an ATen op"
+    if target in _NEVER:
+        return _NEVER[target]
+    tags = target.tags
+    if torch.Tag.nondeterministic_seeded in tags:
+        return "random numbers come from eager's generator"
+    if torch.Tag.data_dependent_output in tags:
+        return "the value of a tensor is needed on the host"
+    if torch.Tag.dynamic_output_shape in tags and not _plain_index(node):
+        return "the size of the result depends on values"
+    if target._schema.is_mutable:
+        return "the op writes to its input"
+    for source in [*node.all_input_nodes, node]:
+        for value in _values(source):
+            if isinstance(value, torch.Tensor):
+                reason = tensor_refusal(value)
+                if reason:
+                    return reason
+                if any(_static(n) == 0 for n in value.shape):
+                    return "tensors without elements stay with eager"
+    if not any(isinstance(v, torch.Tensor) for v in _values(node)):
+        return "the result is not a tensor"
+    return None
+
+
+def _plain_index(node: torch.fx.Node) -> bool:
+    """Whether an indexing op has no mask, so that its size is known."""
+    if node.target is not aten.index.Tensor:
+        return False
+    masks = (torch.bool, torch.uint8)
+    return all(
+        i is None or i.meta["val"].dtype not in masks for i in node.args[1]
+    )
+
+
+# Views and copies alone are not worth a region: eager's views are free.
+_TRIVIAL = {
+    operator.getitem,
+    aten.view.default,
+    aten.permute.default,
+    aten.expand.default,
+    aten.slice.Tensor,
+    aten.select.int,
+    aten.unsqueeze.default,
+    aten.squeeze.dim,
+    aten.squeeze.dims,
+    aten.alias.default,
+    aten.clone.default,
+    aten.lift_fresh_copy.default,
+    aten.full.default,
+    aten.empty.memory_format,
+    aten.scalar_tensor.default,
+}
+
+
+@dataclass
+class Region:
+    """Nodes of the graph that become one program, in order."""
+
+    level: int
+    nodes: list[torch.fx.Node]
+    inputs: list[torch.fx.Node] = field(default_factory=list)
+    outputs: list[torch.fx.Node] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return tuple(n.name for n in self.nodes)
+
+
+def partition(
+    graph: torch.fx.Graph, rejected: dict[str, str]
+) -> tuple[list[Region], dict[str, int]]:
+    """Regions in order of execution, and the level of every other node.
+
+    A node's level counts how often the way to it left a region: nodes of one
+    level that can be compiled form one region, and the region of a level runs
+    before the eager nodes of that level, so that no cycle can arise. Linear
+    in nodes and edges.
+    """
+    level: dict[torch.fx.Node, int] = {}
+    inside: dict[torch.fx.Node, bool] = {}
+    members: dict[int, list[torch.fx.Node]] = {}
+    for node in graph.nodes:
+        if node.op != "call_function":
+            level[node], inside[node] = 0, False
+            if node.op == "output":
+                level[node] = max(
+                    (level[p] for p in node.all_input_nodes), default=0
+                )
+            continue
+        if node.target is operator.getitem:
+            inside[node] = inside[node.args[0]] and not is_symbolic_scalar(node)
+        else:
+            inside[node] = (
+                node.name not in rejected and not is_symbolic_scalar(node)
+            )
+        own = 0
+        for p in node.all_input_nodes:
+            cross = p.op == "call_function" and inside[node] and not inside[p]
+            own = max(own, level[p] + (1 if cross else 0))
+        level[node] = own
+        if inside[node]:
+            members.setdefault(own, []).append(node)
+    regions = []
+    for number in sorted(members):
+        nodes = members[number]
+        if all(n.target in _TRIVIAL for n in nodes):
+            continue
+        region = Region(number, nodes)
+        chosen = set(nodes)
+        seen: dict[torch.fx.Node, None] = {}
+        for n in nodes:
+            for p in n.all_input_nodes:
+                if p not in chosen:
+                    seen.setdefault(p)
+        region.inputs = list(seen)
+        region.outputs = [
+            n
+            for n in nodes
+            if any(u not in chosen for u in n.users)
+            and isinstance(n.meta.get("val"), torch.Tensor)
+        ]
+        regions.append(region)
+    return regions, {n.name: v for n, v in level.items()}
+
+
+# -- shapes and strides --------------------------------------------------------
+
+
+def _static(value: Any) -> int | None:
+    """The value as an int where it is one without adding a guard."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, torch.SymInt):
+        return value.node.maybe_as_int()
+    return None
+
+
+def _sizes(value: torch.Tensor) -> tuple[int | None, ...]:
+    return tuple(_static(s) for s in value.shape)
+
+
+def _strides(value: torch.Tensor) -> tuple[int | None, ...]:
+    return tuple(_static(s) for s in value.stride())
+
+
+def strided_view(value: torch.Tensor) -> StridedView | None:
+    """The contiguous tensor behind a permuted or expanded one; None where the
+    tensor is contiguous itself or not of that form."""
+    sizes, strides = _sizes(value), _strides(value)
+    if None in sizes or None in strides or 0 in sizes:
+        return None
+    if value.is_contiguous():
+        return None
+    expanded = tuple(
+        d for d, (n, s) in enumerate(zip(sizes, strides)) if s == 0 and n > 1
+    )
+    kept = [1 if d in expanded else n for d, n in enumerate(sizes)]
+    # Dimensions of size 1 may have any stride; they go where they stand.
+    moving = [d for d, n in enumerate(kept) if n > 1]
+    by_stride = iter(sorted(moving, key=lambda d: -strides[d]))
+    order = tuple(
+        next(by_stride) if kept[d] > 1 else d for d in range(len(kept))
+    )
+    step = 1
+    for d in reversed(order):
+        if kept[d] > 1 and strides[d] != step:
+            return None
+        step *= kept[d]
+    return StridedView(order, expanded)
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    out = [0] * len(order)
+    for i, d in enumerate(order):
+        out[d] = i
+    return out
+
+
+# -- building the graph of a region ------------------------------------------------
+
+
+class _RegionGraph:
+    """Copies a region into a graph of its own, with tensors as its only
+    arguments."""
+
+    def __init__(self, module, region: Region, kinds: dict[str, str]):
+        self.module = module
+        self.region = region
+        self.kinds = kinds
+        self.graph = torch.fx.Graph()
+        self.arguments: list[Argument] = []
+        self.sources: list[torch.fx.Node] = []
+        self.map: dict[torch.fx.Node, torch.fx.Node] = {}
+        self.sizes: dict[Any, tuple[torch.fx.Node, int]] = {}
+        self.last: torch.fx.Node | None = None
+
+    def build(self) -> tuple[torch.fx.Graph, list[Result]]:
+        tensors = [
+            n
+            for n in self.region.inputs
+            if isinstance(self._constant(n), torch.Tensor)
+            or isinstance(n.meta.get("val"), torch.Tensor)
+        ]
+        for node in tensors:
+            self._add_tensor(node)
+        for node in self.region.inputs:
+            if node not in self.map and is_symbolic_scalar(node):
+                self.map[node] = self._symbol(node)
+        for node in self.region.nodes:
+            copy = self.graph.node_copy(node, lambda n: self._lookup(n))
+            copy.meta = dict(node.meta)
+            self.map[node] = copy
+        results, values = [], []
+        for node in self.region.outputs:
+            result, value = self._result(node)
+            results.append(result)
+            values.append(value)
+        self.graph.output(tuple(values))
+        self._mark_places()
+        return self.graph, results
+
+    def _lookup(self, node: torch.fx.Node) -> torch.fx.Node:
+        if node not in self.map:
+            raise RegionRefused(
+                f"input '{node.name}' is neither a tensor nor a number",
+                {u.name: "unusual input" for u in node.users},
+            )
+        return self.map[node]
+
+    def _constant(self, node: torch.fx.Node) -> Any:
+        if node.op != "get_attr":
+            return None
+        value = self.module
+        for part in str(node.target).split("."):
+            value = getattr(value, part)
+        return value
+
+    def _call(self, target, args, value) -> torch.fx.Node:
+        node = self.graph.call_function(target, args)
+        node.meta["val"] = value
+        return node
+
+    def _placeholder(self, name: str, value: torch.Tensor) -> torch.fx.Node:
+        # Arguments stand before every op, in the order of `arguments`; the
+        # first is made while the graph is empty.
+        if self.last is None:
+            node = self.graph.placeholder(name)
+        else:
+            with self.graph.inserting_after(self.last):
+                node = self.graph.placeholder(name)
+        self.last = node
+        node.meta["val"] = value
+        return node
+
+    def _add_tensor(self, source: torch.fx.Node) -> None:
+        constant = self._constant(source)
+        value = source.meta.get("val", constant)
+        reason = tensor_refusal(value)
+        if reason:
+            raise RegionRefused(reason, {u.name: reason for u in source.users})
+        view = strided_view(value)
+        kind = "constant" if constant is not None else self.kinds.get(
+            source.name, "input"
+        )
+        if constant is not None and constant.requires_grad:
+            constant = constant.detach()
+        inner = value
+        if view is not None:
+            for d in view.expanded:
+                inner = inner.narrow(d, 0, 1)
+            inner = inner.permute(view.order)
+        node = self._placeholder(source.name, inner)
+        self.arguments.append(
+            Argument(
+                source.name,
+                kind,
+                value.dtype,
+                _sizes(inner),
+                _strides(value),
+                view,
+                constant,
+            )
+        )
+        self.sources.append(source)
+        for d, size in enumerate(inner.shape):
+            if _static(size) is None:
+                self.sizes.setdefault(size.node.expr, (node, d))
+        if view is not None:
+            back = _inverse(view.order)
+            node = self._call(
+                aten.permute.default, (node, back), node.meta["val"].permute(back)
+            )
+            if view.expanded:
+                sizes = list(value.shape)
+                node = self._call(
+                    aten.expand.default,
+                    (node, sizes),
+                    node.meta["val"].expand(sizes),
+                )
+        self.map[source] = node
+
+    def _symbol(self, node: torch.fx.Node) -> torch.fx.Node | int | float:
+        """A number inside the region: a size of one of its tensors, computed
+        from such sizes, or an argument of rank 0."""
+        value = node.meta["val"]
+        if isinstance(value, (int, float, bool)):
+            return value
+        fixed = value.node.maybe_as_int() if isinstance(
+            value, torch.SymInt
+        ) else None
+        if fixed is not None:
+            return fixed
+        known = self.sizes.get(value.node.expr)
+        if known is not None:
+            return self._call(aten.sym_size.int, known, value)
+        if node.op == "call_function" and all(
+            is_symbolic_scalar(p) for p in node.all_input_nodes
+        ):
+            args = map_arg(node.args, self._symbol)
+            return self._call(node.target, args, value)
+        if isinstance(value, torch.SymBool):
+            raise RegionRefused(
+                "a condition on sizes is needed",
+                {u.name: "needs a condition on sizes" for u in node.users},
+            )
+        dtype = (
+            torch.int64 if isinstance(value, torch.SymInt) else torch.float64
+        )
+        mode = _fake_mode(self.region.nodes)
+        with mode:
+            scalar = torch.empty((), dtype=dtype)
+        holder = self._placeholder(node.name, scalar)
+        self.arguments.append(Argument(node.name, "scalar", dtype, (), ()))
+        self.sources.append(node)
+        return self._call(aten._local_scalar_dense.default, (holder,), value)
+
+    def _result(self, node: torch.fx.Node) -> tuple[Result, torch.fx.Node]:
+        value = node.meta["val"]
+        inner = self.map[node]
+        view = strided_view(value)
+        if view is None or view.expanded:
+            return Result(value.dtype, _sizes(value)), inner
+        inner = self._call(
+            aten.permute.default,
+            (inner, list(view.order)),
+            value.permute(view.order),
+        )
+        back = tuple(_inverse(view.order))
+        return Result(value.dtype, _sizes(inner.meta["val"]), back), inner
+
+    def _mark_places(self) -> None:
+        """Gives each op a location that names its node, so that whoever
+        refuses the op later says which it was."""
+        for i, node in enumerate(self.graph.nodes):
+            if node.op != "call_function":
+                node.meta.pop("stack_trace", None)
+                continue
+            user = _user_frame(node.meta.get("stack_trace"))
+            lines = [f'File "{user[0]}", line {user[1]}, in f'] if user else []
+            lines.append(f'File "{_NODE_PLACE}{node.name}", line {i}, in f')
+            node.meta["stack_trace"] = "\n".join(lines)
+
+
+_NODE_PLACE = "node/"
+
+
+def _fake_mode(nodes: Iterable[torch.fx.Node]):
+    for node in nodes:
+        for value in _values(node):
+            mode = getattr(value, "fake_mode", None)
+            if mode is not None:
+                return mode
+    raise RegionRefused("the graph has no fake tensors")
+
+
+def _user_frame(trace: str | None) -> tuple[str, int] | None:
+    found = None
+    for line in (trace or "").splitlines():
+        line = line.strip()
+        if line.startswith('File "') and ", line " in line:
+            path, _, rest = line[6:].partition('", line ')
+            number = rest.split(",")[0]
+            if number.isdigit():
+                found = (path, int(number))
+    return found
+
+
+def _named_nodes(places: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Node names out of locations as MLIR prints them, with messages."""
+    found: dict[str, str] = {}
+    for location, message in places:
+        for piece in location.split('"'):
+            if piece.startswith(_NODE_PLACE):
+                name = piece.removeprefix(_NODE_PLACE)
+                found.setdefault(name, _short(message))
+    return found
+
+
+def _short(message: str) -> str:
+    first = message.strip().splitlines()[0] if message.strip() else "refused"
+    first = first.partition(": %")[0]
+    return first if len(first) <= 200 else first[:197] + "..."
+
+
+# -- import and lowering --------------------------------------------------------------
+
+# torch-mlir's importer uses one MLIR context for each call; its Python side
+# keeps global tables, so imports take turns.
+_IMPORT_LOCK = threading.Lock()
+
+
+def _import(graph: torch.fx.Graph, entry: str) -> str:
+    from torch_mlir import ir
+    from torch_mlir.dialects import torch as torch_dialect
+    from torch_mlir.extras.fx_importer import FxImporter
+
+    with _IMPORT_LOCK:
+        context = ir.Context()
+        torch_dialect.register_dialect(context)
+        importer = FxImporter(context=context)
+        function = importer.import_stateless_graph(graph, func_name=entry)
+        with context:
+            # Dynamo specializes sizes 0 and 1, so that a size that is not
+            # known is never a broadcast one.
+            function.attributes["torch.assume_strict_symbolic_shapes"] = (
+                ir.UnitAttr.get()
+            )
+        return importer.module.operation.get_asm(enable_debug_info=True)
+
+
+def lower_region(
+    module: torch.fx.GraphModule,
+    region: Region,
+    kinds: dict[str, str] | None = None,
+    *,
+    entry: str = "main",
+    locations: bool = False,
+) -> tuple[Program, list[torch.fx.Node]]:
+    """The region's program and, in the order of its arguments, the nodes of
+    `module`'s graph whose values it takes. Raises RegionRefused."""
+    builder = _RegionGraph(module, region, kinds or {})
+    graph, results = builder.build()
+    holder = torch.fx.GraphModule(torch.nn.Module(), graph)
+    try:
+        text = _import(holder.graph, entry)
+    except RegionRefused:
+        raise
+    except Exception as error:
+        raise RegionRefused(
+            f"torch-mlir cannot import the graph: {_short(str(error))}"
+        ) from error
+    try:
+        answer = _lowering.worker().request(text, locations)
+    except _lowering.LoweringCrash as crash:
+        raise RegionRefused(str(crash)) from crash
+    if not answer["ok"]:
+        named = _named_nodes(answer["places"])
+        originals = {n.name for n in region.nodes}
+        raise RegionRefused(
+            _short(answer["message"]),
+            {n: m for n, m in named.items() if n in originals},
+        )
+    program = Program(
+        answer["text"], tuple(builder.arguments), tuple(results)
+    )
+    return program, builder.sources
