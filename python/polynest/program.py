@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled programs as Python callables on NumPy arrays and torch tensors."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from typing import Any, Callable, Sequence
+
+from polynest import _capi, errors
+from polynest.handles import Context, Executable, Module, Options, Target
+
+# Results of this many bytes and more come from the recycling pool: the first
+# touch of fresh memory costs more than the whole rest of a call.
+POOL_FROM_BYTES = 256 * 1024
+
+_NUMBERS = {v: k for k, v in _capi.DTYPES.items()}
+# Element types that arrays name differently, or that have no name there.
+_NUMPY_NAMES = {
+    "bool": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "index": "int64",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+}
+_SIZES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "index": 8,
+          "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+RESULTS = ("auto", "pool", "torch", "numpy")
+
+
+def _torch_names() -> dict[str, Any]:
+    import torch
+
+    names = {k: getattr(torch, v) for k, v in _NUMPY_NAMES.items()}
+    names["bf16"] = torch.bfloat16
+    return names
+
+
+class _Call:
+    """Everything about calls with one kind and shape of arguments."""
+
+    __slots__ = ("blocks", "make_block", "results", "wrap", "inputs")
+
+    def __init__(self, inputs, results, wrap, make_block) -> None:
+        self.inputs = inputs
+        self.results = results
+        self.wrap = wrap
+        self.make_block = make_block
+        # Blocks not in use; each call takes one, so that threads never share.
+        self.blocks: list[_capi.CallBlock] = []
+
+
+class Program:
+    """One entry of an executable, called with arrays.
+
+    NumPy arrays and CPU torch tensors are read where they are, strided ones
+    too. Results are torch tensors where the first array argument is one, else
+    NumPy arrays. `results` is "auto" (large ones out of the recycling pool),
+    "pool" (all), "torch" or "numpy" (plain allocations of that framework).
+    Calls from several threads may overlap.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        entry: str | None = None,
+        *,
+        results: str = "auto",
+    ) -> None:
+        if results not in RESULTS:
+            raise errors.ArgumentError(
+                f"results is '{results}', not one of {', '.join(RESULTS)}"
+            )
+        self.executable = executable
+        self._entry = executable.entry(entry)
+        self.name = _capi.lib().pn_entry_name(self._entry).decode()
+        self._results_from = results
+        self.inputs = self._types(True)
+        self.results = self._types(False)
+        self._calls: dict[Any, _Call] = {}
+
+    @property
+    def timing(self) -> dict[str, int]:
+        """Nanoseconds of each step of the compilation."""
+        return self.executable.timing
+
+    def _types(self, is_input: bool) -> list[tuple]:
+        found: list[tuple] = []
+        while True:
+            item = _capi.value_type(self._entry, len(found), is_input)
+            if item is None:
+                return found
+            found.append(item)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """One result, a tuple of several, or None."""
+        results = self.call(arguments)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        self.executable.raw  # refuses a closed executable
+        views = [_view(a, i) for i, a in enumerate(arguments)]
+        key = tuple(v[1:] for v in views)
+        call = self._calls.get(key)
+        if call is None:
+            call = self._prepare(views)
+            if len(self._calls) >= 64:
+                # Shapes that never come back must not pile up.
+                self._calls.clear()
+            self._calls[key] = call
+        try:
+            block = call.blocks.pop()
+        except IndexError:
+            block = call.make_block()
+        words, step, at = block.words, _capi.WORDS, 0
+        for view in views:
+            words[at] = view[0]
+            at += step
+        results = []
+        for make in call.results:
+            address, result = make()
+            words[at] = address
+            at += step
+            results.append(result)
+        block.invoke(self._entry)
+        call.blocks.append(block)
+        return results
+
+    # -- once a signature ---------------------------------------------------------
+
+    def _prepare(self, views: list[tuple]) -> _Call:
+        if len(views) != len(self.inputs):
+            raise errors.SignatureError(
+                f"'{self.name}' takes {len(self.inputs)} arguments, "
+                f"{len(views)} were given"
+            )
+        inputs = []
+        for i, (view, (number, sizes, _)) in enumerate(
+            zip(views, self.inputs)
+        ):
+            _, kind, dtype, shape, strides = view
+            wanted = _NUMBERS[number]
+            if not _same_type(dtype, wanted):
+                raise errors.SignatureError(
+                    f"argument {i} of '{self.name}' has element type {dtype}, "
+                    f"not {wanted}"
+                )
+            if len(shape) != len(sizes):
+                raise errors.SignatureError(
+                    f"argument {i} of '{self.name}' has rank {len(shape)}, "
+                    f"not {len(sizes)}"
+                )
+            for d, (have, want) in enumerate(zip(shape, sizes)):
+                if want != _capi.DYNAMIC and have != want:
+                    raise errors.SignatureError(
+                        f"argument {i} of '{self.name}' has size {have} in "
+                        f"dimension {d}, not {want}"
+                    )
+            inputs.append((number, shape, strides))
+        sizes = [s for _, s, _ in self.results]
+        if any(_capi.DYNAMIC in s for s in sizes):
+            probe = _capi.CallBlock(inputs, [])
+            sizes = _capi.result_sizes(
+                self._entry, probe, [len(s) for s in sizes]
+            )
+        results = [(t[0], s, None) for t, s in zip(self.results, sizes)]
+        as_torch = any(v[1] == "torch" for v in views)
+        if self._results_from == "torch":
+            as_torch = True
+        elif self._results_from == "numpy" or "torch" not in sys.modules:
+            as_torch = False
+        makers = [
+            self._maker(_NUMBERS[number], s, as_torch)
+            for number, s, _ in results
+        ]
+        return _Call(
+            inputs, makers, None, lambda: _capi.CallBlock(inputs, results)
+        )
+
+    def _maker(
+        self, dtype: str, sizes: Sequence[int], as_torch: bool
+    ) -> Callable[[], tuple[int, Any]]:
+        size = _SIZES[dtype] * math.prod(sizes)
+        pooled = self._results_from == "pool" or (
+            self._results_from == "auto" and size >= POOL_FROM_BYTES
+        )
+        if dtype == "index":
+            dtype = "i64"
+        if dtype == "bf16" and not as_torch:
+            raise errors.UnsupportedError(
+                "NumPy has no bf16; ask for results='torch'"
+            )
+        if as_torch:
+            return torch_maker(dtype, sizes, pooled and size > 0)
+        import numpy
+
+        np_type = numpy.dtype(_NUMPY_NAMES[dtype])
+        if pooled and size:
+            pool = _capi.PooledTensor(dtype, sizes)
+
+            def make_pooled():
+                address, capsule = pool.new()
+                return address, numpy.from_dlpack(_Capsule(capsule))
+
+            return make_pooled
+
+        def make():
+            out = numpy.empty(sizes, np_type)
+            return out.ctypes.data, out
+
+        return make
+
+
+def torch_maker(
+    dtype: str, sizes: Sequence[int], pooled: bool
+) -> Callable[[], tuple[int, Any]]:
+    """A function that makes an uninitialized torch tensor and its address."""
+    import torch
+
+    torch_type = _torch_names()[dtype]
+    if pooled:
+        from torch.utils.dlpack import from_dlpack
+
+        pool = _capi.PooledTensor(dtype, sizes)
+
+        def make_pooled():
+            address, capsule = pool.new()
+            return address, from_dlpack(capsule)
+
+        return make_pooled
+    shape = tuple(sizes)
+    empty = torch.empty
+
+    def make():
+        out = empty(shape, dtype=torch_type)
+        return out.data_ptr(), out
+
+    return make
+
+
+class _Capsule:
+    """What numpy.from_dlpack wants to be given."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+# -- arrays ------------------------------------------------------------------------
+
+
+def _same_type(have: str, want: str) -> bool:
+    if want == "index":
+        want = "int64"
+    want = _NUMPY_NAMES.get(want, "bfloat16" if want == "bf16" else want)
+    # The text has no unsigned types: bytes are bytes.
+    return have == want or (have == "uint8" and want == "int8")
+
+
+def _view(a: Any, index: int) -> tuple:
+    """(address, kind, element type, sizes, strides in elements or None)."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(a, torch.Tensor):
+        if a.device.type != "cpu" or a.layout != torch.strided:
+            raise errors.SignatureError(
+                f"argument {index} is a {a.layout} tensor on {a.device}; "
+                "only strided CPU tensors can be read in place"
+            )
+        if a.is_conj() or a.is_neg():
+            a = a.resolve_conj().resolve_neg()
+        strides = None if a.is_contiguous() else tuple(a.stride())
+        dtype = str(a.dtype).removeprefix("torch.")
+        return (a.data_ptr(), "torch", dtype, tuple(a.shape), strides)
+    if isinstance(a, (bool, int, float)):
+        raise errors.SignatureError(
+            f"argument {index} is a Python number; pass a 0-d array of the "
+            "element type that the program takes"
+        )
+    interface = getattr(a, "__array_interface__", None)
+    if interface is None:
+        raise errors.SignatureError(
+            f"argument {index} is a {type(a).__name__}, neither a NumPy array "
+            "nor a torch tensor"
+        )
+    import numpy
+
+    a = numpy.asarray(a)
+    if not a.dtype.isnative or a.dtype.hasobject:
+        raise errors.SignatureError(
+            f"argument {index} has element type {a.dtype}, which is not native"
+        )
+    strides = None
+    if not a.flags.c_contiguous:
+        if any(s % a.itemsize for s in a.strides):
+            raise errors.SignatureError(
+                f"argument {index} has strides {a.strides}, which are not "
+                f"multiples of its element size {a.itemsize}"
+            )
+        strides = tuple(s // a.itemsize for s in a.strides)
+    address = a.__array_interface__["data"][0]
+    return (address, "numpy", a.dtype.name, a.shape, strides)
+
+
+def compile(  # noqa: A001 - the verb users expect
+    source: str | bytes | os.PathLike,
+    *,
+    target: str | Target = "host",
+    entry: str | None = None,
+    opt_level: str = "default",
+    numerics: str = "default",
+    verify: bool = True,
+    disabled_passes: Sequence[str] = (),
+    results: str = "auto",
+    remark: Callable[[str, str, str, dict[str, str]], None] | None = None,
+) -> Program:
+    """Compiles a program, MLIR text or a file, for this machine.
+
+    `source` is text or a path. The result is called with arrays; see Program.
+    """
+    options = Options(
+        opt_level=opt_level,
+        numerics=numerics,
+        verify=verify,
+        disabled_passes=disabled_passes,
+    )
+    if results not in RESULTS:
+        raise errors.ArgumentError(
+            f"results is '{results}', not one of {', '.join(RESULTS)}"
+        )
+    with Context(remark=remark) as context, _target(target) as chip:
+        with _read(context, source) as module:
+            executable = module.executable(chip, options)
+    return Program(executable, entry, results=results)
+
+
+def lower(
+    source: str | bytes | os.PathLike,
+    stage: str,
+    *,
+    target: str | Target = "host",
+    opt_level: str = "default",
+    numerics: str = "default",
+    disabled_passes: Sequence[str] = (),
+) -> str:
+    """The program's text after a stage, "input" or "s1" to "s5"."""
+    options = Options(
+        opt_level=opt_level, numerics=numerics, disabled_passes=disabled_passes
+    )
+    with Context() as context, _target(target) as chip:
+        with _read(context, source) as module:
+            module.to_stage(stage, chip, options)
+            return module.text
+
+
+class _Borrowed:
+    """A target of the caller's, not to be closed here."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def __enter__(self) -> Target:
+        return self._target
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _target(target: str | Target) -> Any:
+    return _Borrowed(target) if isinstance(target, Target) else Target(target)
+
+
+def _read(context: Context, source: str | bytes | os.PathLike) -> Module:
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return Module(context, source)
+    if isinstance(source, bytes):
+        return Module(context, source)
+    return Module.read(context, source)
