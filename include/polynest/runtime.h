@@ -37,10 +37,10 @@ PN_EXTERN_C_BEGIN
 PN_EXPORT PN_MUST_USE pn_error_code_t pn_thread_count_set(int32_t count);
 
 /* Number of threads a parallel loop started now by this thread would ask for,
- * at least 1. In order: pn_thread_count_set; POLYNEST_NUM_THREADS; the count of
- * an OpenMP runtime that is already in the process (omp_get_max_threads, so
- * that what the host has set is honoured); OMP_NUM_THREADS; the affinity
- * mask. */
+ * at least 1. In order: pn_thread_count_set; POLYNEST_NUM_THREADS; what the
+ * OpenMP runtime in use gives this thread (omp_get_max_threads: what the host
+ * has set, else OMP_NUM_THREADS as it was when that runtime was loaded, else the
+ * affinity mask); without one, OMP_NUM_THREADS and the affinity mask. */
 PN_EXPORT int32_t pn_thread_count_get(void);
 
 /* A kernel runs the iterations begin .. end-1 and returns 0, or the non-zero
@@ -55,7 +55,7 @@ typedef int32_t (*pn_kernel_fn)(const void *args, int64_t begin, int64_t end);
  * flush to zero) hold in every chunk.
  *
  * The first call binds to a parallel runtime: an OpenMP runtime already in the
- * process, through its GOMP_parallel; else libomp.so.5 or libgomp.so.1; else
+ * process, through its GOMP_parallel; else libgomp.so.1 or libomp.so.5; else
  * threads of our own. POLYNEST_OPENMP=none, libgomp or libomp restricts the
  * choice. In a forked child libgomp, which does not survive a fork, is replaced
  * by our own threads.

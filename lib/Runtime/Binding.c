@@ -15,6 +15,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 typedef enum pn_choice {
@@ -54,8 +55,8 @@ static bool symbol_get(void *library, const char *name, void *out_function) {
 
 /* Fills the binding from a library, if it is an OpenMP runtime that the choice
  * admits. __kmpc_fork_call tells LLVM's and Intel's from GNU's. */
-static bool library_bind(void *library, pn_choice_t choice, bool hosted) {
-  pn_binding_t found = {.name = "libgomp", .hosted = hosted};
+static bool library_bind(void *library, pn_choice_t choice) {
+  pn_binding_t found = {.name = "libgomp"};
   void (*kmpc)(void) = NULL;
   if (symbol_get(library, "__kmpc_fork_call", &kmpc))
     found.name = "libomp";
@@ -86,7 +87,7 @@ static bool global_bind(pn_choice_t choice) {
     library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   if (!library)
     library = dlopen(NULL, RTLD_NOW);
-  return library && library_bind(library, choice, true);
+  return library && library_bind(library, choice);
 }
 
 typedef struct pn_loaded_search {
@@ -120,22 +121,25 @@ static bool loaded_bind(pn_choice_t choice) {
     if (!dl_iterate_phdr(loaded_visit, &search))
       return false;
     void *library = dlopen(search.path, RTLD_NOW | RTLD_NOLOAD);
-    if (library && library_bind(library, choice, true))
+    if (library && library_bind(library, choice))
       return true;
     if (library)
       dlclose(library);
   }
 }
 
-/* Never unloaded again: its threads outlive every call. */
+/* Never unloaded again: its threads outlive every call. libgomp comes first
+ * because frameworks ask for it by this very name, so that one that is imported
+ * later finds ours instead of bringing a second runtime; and it spins for about
+ * a millisecond after a loop, libomp for 200. */
 static bool fresh_bind(pn_choice_t choice) {
-  static const char *const files[] = {"libomp.so.5", "libgomp.so.1"};
-  static const pn_choice_t kinds[] = {PN_CHOICE_LIBOMP, PN_CHOICE_LIBGOMP};
+  static const char *const files[] = {"libgomp.so.1", "libomp.so.5"};
+  static const pn_choice_t kinds[] = {PN_CHOICE_LIBGOMP, PN_CHOICE_LIBOMP};
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     if (choice != PN_CHOICE_ANY && choice != kinds[i])
       continue;
     void *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library && library_bind(library, choice, false))
+    if (library && library_bind(library, choice))
       return true;
     if (library)
       dlclose(library);
@@ -143,7 +147,8 @@ static bool fresh_bind(pn_choice_t choice) {
   return false;
 }
 
-/* Under the lock. */
+/* Under the lock. A child never loads a runtime beside one that died in the
+ * fork. */
 static const pn_binding_t *decide(bool may_load) {
   const pn_binding_t *binding = atomic_load(&decided);
   if (binding)
@@ -154,7 +159,7 @@ static const pn_binding_t *decide(bool may_load) {
   else if (global_bind(choice) || loaded_bind(choice))
     binding = &openmp;
   else if (may_load)
-    binding = fresh_bind(choice) ? &openmp : &own_threads;
+    binding = !forked && fresh_bind(choice) ? &openmp : &own_threads;
   atomic_store(&decided, binding);
   return binding;
 }

@@ -10,8 +10,6 @@
 #ifndef POLYNEST_RUNTIME_BINDING_H
 #define POLYNEST_RUNTIME_BINDING_H
 
-#include <stdbool.h>
-
 /* Both libgomp and LLVM's libomp export this entry of the GNU interface. */
 typedef void (*pn_gomp_parallel_fn)(void (*body)(void *), void *data,
                                     unsigned threads, unsigned flags);
@@ -23,7 +21,6 @@ typedef struct pn_binding {
   pn_omp_query_fn thread_index;
   pn_omp_query_fn thread_count;
   pn_omp_query_fn thread_limit; /* omp_get_max_threads */
-  bool hosted;                  /* was in the process before us */
 } pn_binding_t;
 
 /* The binding, decided now if need be; never NULL. */

@@ -832,6 +832,24 @@ static void host_count_check(void *library) {
   CHECK(pn_thread_count_get() == 2);
 }
 
+/* Calls from inside a region of the host, where no second level of threads is
+ * to be had: every chunk is run all the same. */
+static void host_region_body(void *data) {
+  int64_t total = 0;
+  (void)data;
+  CHECK(sum_to(1000) == 499500);
+  CHECK(pn_rt_region_run(sum_region, &total) == 11 && total == 5 * 4950);
+}
+
+static void host_region_check(void *library) {
+  void (*parallel)(void (*)(void *), void *, unsigned, unsigned) = NULL;
+  void *symbol = dlsym(library, "GOMP_parallel");
+  memcpy(&parallel, &symbol, sizeof parallel);
+  CHECK(parallel != NULL && pn_thread_count_set(4) == PN_ERROR_NONE);
+  for (int repeat = 0; repeat < 10; ++repeat)
+    parallel(host_region_body, NULL, 3, 0);
+}
+
 static int binding_main(const char *name, const char *library) {
   void *handle = NULL;
   if (strcmp(library, "-")) {
@@ -853,6 +871,7 @@ static int binding_main(const char *name, const char *library) {
     CHECK_RUN(test_thread_failure);
   if (handle && strcmp(name, "threads") && !getenv("POLYNEST_OPENMP")) {
     CHECK(openmp_count() == 1);
+    host_region_check(handle);
     host_count_check(handle);
   }
   printf("binding %s: %s\n", pn_parallel_runtime_name(),
@@ -936,9 +955,9 @@ static void bindings_check(void) {
   bool has_omp = library_find("libomp.so.5", omp, sizeof omp);
   binding_spawn("none", "threads", "-");
   binding_spawn(NULL,
-                has_omp    ? "libomp"
-                : has_gomp ? "libgomp"
-                           : "threads",
+                has_gomp  ? "libgomp"
+                : has_omp ? "libomp"
+                          : "threads",
                 "-");
   binding_spawn("libgomp", has_gomp ? "libgomp" : "threads", "-");
   binding_spawn("libomp", has_omp ? "libomp" : "threads", "-");
