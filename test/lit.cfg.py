@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit configuration: one for the whole tree.
 import os
+import sys
 
 import lit.formats
 
@@ -14,6 +15,7 @@ config.test_exec_root = os.path.join(config.polynest_build_dir, "test")
 path = [os.path.join(config.polynest_build_dir, "bin"), config.llvm_bin_dir]
 config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%source", config.polynest_source_dir))
 config.substitutions.append(("%build", config.polynest_build_dir))
 if config.sanitize:

@@ -565,8 +565,14 @@ struct ViewResolver {
       AffineExpr rest = indices[i];
       for (unsigned k = group.size(); k-- > 0;) {
         int64_t size = shape[group[k]];
-        if (k == 0) {
+        // Nothing is left for dimensions of one element.
+        bool isLast = llvm::all_of(llvm::ArrayRef(group).take_front(k),
+                                   [&](int64_t d) { return shape[d] == 1; });
+        if (isLast) {
           outer[group[k]] = rest;
+          for (unsigned o = 0; o != k; ++o)
+            outer[group[o]] = getAffineConstantExpr(0, builder.context);
+          break;
         } else {
           if (ShapedType::isDynamic(size) || size <= 0)
             return false;

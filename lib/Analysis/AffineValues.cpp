@@ -50,8 +50,9 @@ static int64_t floorDivide(int64_t a, int64_t b) {
 }
 
 /// Range of `expr` given those of its operands, dimensions before symbols.
-static IntegerRange rangeOfExpr(AffineExpr expr, unsigned numDims,
-                              llvm::function_ref<IntegerRange(unsigned)> leaf) {
+static IntegerRange
+rangeOfExpr(AffineExpr expr, unsigned numDims,
+            llvm::function_ref<IntegerRange(unsigned)> leaf) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return makeRange(constant.getValue(), constant.getValue());
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -147,8 +148,7 @@ std::optional<AffineExpr> AffineValueBuilder::expressLeaf(Value value) {
 
 /// Division and remainder by a positive constant. Signed forms that round to
 /// zero agree with the floor only on operands that are not negative.
-std::optional<AffineExpr>
-AffineValueBuilder::expressDivision(Operation *op) {
+std::optional<AffineExpr> AffineValueBuilder::expressDivision(Operation *op) {
   APInt by;
   if (!matchPattern(op->getOperand(1), m_ConstantInt(&by)) ||
       !by.isStrictlyPositive() || by.getSignificantBits() > 63)
@@ -168,8 +168,7 @@ AffineValueBuilder::expressDivision(Operation *op) {
   return lhs->floorDiv(divisor);
 }
 
-std::optional<AffineExpr>
-AffineValueBuilder::expressApply(AffineApplyOp op) {
+std::optional<AffineExpr> AffineValueBuilder::expressApply(AffineApplyOp op) {
   AffineMap map = op.getAffineMap();
   SmallVector<AffineExpr> dimExprs, symbolExprs;
   for (auto [i, operand] : llvm::enumerate(op.getMapOperands())) {
@@ -186,8 +185,7 @@ AffineValueBuilder::expressApply(AffineApplyOp op) {
   return result;
 }
 
-std::optional<AffineExpr>
-AffineValueBuilder::expressOperation(Operation *op) {
+std::optional<AffineExpr> AffineValueBuilder::expressOperation(Operation *op) {
   if (auto apply = dyn_cast<AffineApplyOp>(op))
     return expressApply(apply);
   if (isa<arith::IndexCastOp>(op))

@@ -1237,6 +1237,34 @@ bool DependenceAnalysis::reorderIsLegal(Operation *a, Operation *b,
   return true;
 }
 
+bool DependenceAnalysis::isRecomputable(Operation *op, std::string *reason) {
+  if (hasOrderedEffect(op))
+    return refuse(reason, "an assertion runs as often as written");
+  SmallVector<Access, 8> accesses(accessesOf(op));
+  for (const Access &access : accesses)
+    if (!access.memref || (access.isWrite && !access.isAffine()))
+      return refuse(reason, "writes that are not known");
+  return forEachPair(
+      accesses, accesses, [&](const Access &source, const Access &sink) {
+        // Any element written and read, or written by two instances.
+        if (!source.isWrite || impl->cannotMeet(source, sink))
+          return true;
+        if (!sink.isWrite)
+          return overlapAnywhere(source, sink) == DepKind::None ||
+                 refuse(reason, "reads what it writes");
+        DependenceInfo info = dependence(source, sink);
+        return info.kind == DepKind::None ||
+               refuse(reason, "writes an element twice");
+      });
+}
+
+/// As overlap, but over all iterations of the loops around both.
+DepKind DependenceAnalysis::overlapAnywhere(const Access &a, const Access &b) {
+  if (overlap(a, b) != DepKind::None || dependence(a, b).kind != DepKind::None)
+    return DepKind::Dependent;
+  return dependence(b, a).kind;
+}
+
 //===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//

@@ -97,6 +97,8 @@ public:
   /// Could any instance of `a` touch what any instance of `b` touches (in any
   /// order, with at least one write) during one run of the loops around both?
   DepKind overlap(const Access &a, const Access &b);
+  /// The same over all runs of the loops around both.
+  DepKind overlapAnywhere(const Access &a, const Access &b);
 
   /// All dependences between accesses inside `a` (sources) and inside `b`
   /// (sinks), either of them possibly the same operation. Pairs that are
@@ -149,12 +151,20 @@ public:
   bool reorderIsLegal(mlir::Operation *a, mlir::Operation *b,
                       std::string *reason = nullptr);
 
-  /// The iterations of `producer` (outermost first, its perfect band) that
-  /// write what `reader` reads while the outermost `depth` loops around
-  /// `reader` stand still. Bounds are over `operands`: induction variables of
-  /// those loops, then symbols; upper exclusive, multi-result lower bounds mean
-  /// max, upper min. It covers all needed iterations and may cover more
-  /// (`isExact` false).
+  /// True if running `op` twice in a row is the same as running it once, and
+  /// running some of its iterations again, any time before what it reads
+  /// changes, too: it reads nothing it writes, calls nothing, and writes each
+  /// element at most once. Asked before a producer is computed again in slices.
+  bool isRecomputable(mlir::Operation *op, std::string *reason = nullptr);
+
+  /// The iterations of the loops around `writer` only (outermost first) that
+  /// write what `reader` reads while the loops around both, and the outermost
+  /// `depth` others around `reader`, stand still. Bounds are over `operands`:
+  /// induction variables of those loops, then symbols; upper exclusive,
+  /// multi-result lower bounds mean max, upper min. It covers all needed
+  /// iterations, may cover more
+  /// (`isExact` false), and never leaves the writer's own bounds. Declines
+  /// loops with steps or with bounds that depend on each other.
   struct Slice {
     llvm::SmallVector<mlir::AffineMap, 4> lower, upper;
     llvm::SmallVector<mlir::Value, 8> operands;

@@ -22,12 +22,14 @@ namespace polynest {
 // What a node is
 //===----------------------------------------------------------------------===//
 
-/// True if `loop` runs from 0 to the size of dimension `dim` of `memref` and
-/// leaves no gap for accesses of `extent` elements.
+/// True if accesses of `extent` elements at `factor` times the variable of
+/// `loop` leave no gap between 0 and the size of dimension `dim` of `memref`.
 static bool loopCoversDim(AffineForOp loop, Value memref, unsigned dim,
-                          int64_t extent) {
+                          int64_t factor, int64_t extent) {
+  int64_t stride;
   if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() > extent)
+      factor <= 0 || llvm::MulOverflow(factor, loop.getStepAsInt(), stride) ||
+      stride > extent)
     return false;
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(dim)) {
@@ -37,8 +39,12 @@ static bool loopCoversDim(AffineForOp loop, Value memref, unsigned dim,
     if (last < 0)
       return type.getDimSize(dim) == 0;
     last -= last % loop.getStepAsInt();
-    return last + extent >= type.getDimSize(dim);
+    int64_t end;
+    return !llvm::MulOverflow(last, factor, end) &&
+           !llvm::AddOverflow(end, extent, end) && end >= type.getDimSize(dim);
   }
+  if (factor != 1)
+    return false;
   AffineMap upper = loop.getUpperBoundMap();
   if (upper.getNumResults() != 1 || upper.getNumInputs() != 1 ||
       !isa<AffineDimExpr, AffineSymbolExpr>(upper.getResult(0)))
@@ -67,7 +73,8 @@ static bool coversBase(const Access &access, Operation *root) {
   auto type = cast<MemRefType>(access.memref.getType());
   AffineMap map = access.map.getAffineMap();
   SmallPtrSet<Operation *, 4> used;
-  for (auto [d, result] : llvm::enumerate(map.getResults())) {
+  for (unsigned d = 0, e = map.getNumResults(); d != e; ++d) {
+    AffineExpr result = map.getResult(d);
     int64_t extent = access.extent[d];
     if (auto constant = dyn_cast<AffineConstantExpr>(result)) {
       if (type.isDynamicDim(d) || constant.getValue() != 0 ||
@@ -75,13 +82,20 @@ static bool coversBase(const Access &access, Operation *root) {
         return false;
       continue;
     }
+    int64_t factor = 1;
+    if (auto product = dyn_cast<AffineBinaryOpExpr>(result))
+      if (auto by = dyn_cast<AffineConstantExpr>(product.getRHS());
+          by && result.getKind() == AffineExprKind::Mul) {
+        factor = by.getValue();
+        result = product.getLHS();
+      }
     auto dim = dyn_cast<AffineDimExpr>(result);
     if (!dim)
       return false;
     AffineForOp loop =
         getForInductionVarOwner(access.map.getOperand(dim.getPosition()));
     if (!loop || !root->isAncestor(loop) || !used.insert(loop).second ||
-        !loopCoversDim(loop, access.memref, d, extent))
+        !loopCoversDim(loop, access.memref, d, factor, extent))
       return false;
   }
   // Any other loop around must be known to run.

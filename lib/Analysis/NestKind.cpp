@@ -91,9 +91,15 @@ NestKind classifyNest(AffineForOp root, ArrayRef<Access> accesses) {
       return NestKind::Misc;
 
   SmallVector<std::pair<unsigned, Reduction>, 4> carried;
-  for (auto [i, loop] : llvm::enumerate(loops))
-    for (Reduction &reduction : carriedReductions(loop))
+  for (auto [i, loop] : llvm::enumerate(loops)) {
+    unsigned numFound = 0;
+    for (Reduction &reduction : carriedReductions(loop)) {
       carried.push_back({unsigned(i), reduction});
+      numFound += reduction.iterArg.has_value();
+    }
+    if (numFound != loop.getNumIterOperands())
+      return NestKind::Misc;
+  }
   if (!carried.empty())
     return isMatmul(loops, carried, accesses) ? NestKind::Matmul
                                               : NestKind::Reduction;

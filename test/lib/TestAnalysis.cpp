@@ -239,6 +239,8 @@ struct TestDependences
       std::string reason;
       os << "reorder " << i << ' ' << i + 1 << ": ";
       answer(analysis.reorderIsLegal(tops[i], tops[i + 1], &reason), reason);
+      os << "recompute " << i << ": ";
+      answer(analysis.isRecomputable(tops[i], &reason), reason);
       auto producer = dyn_cast<AffineForOp>(tops[i]);
       auto consumer = dyn_cast<AffineForOp>(tops[i + 1]);
       if (!producer || !consumer)
@@ -280,6 +282,8 @@ struct TestDependences
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
     os << "dependences of @" << function.getName() << '\n';
     DependenceAnalysis analysis;
     printPairs(analysis, function);
@@ -301,7 +305,7 @@ struct TestNestGraph : PassWrapper<TestNestGraph, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     auto &graph = getAnalysis<NestGraph>();
-    if (!quiet) {
+    if (!quiet && !getOperation().isExternal()) {
       llvm::outs() << "graph of @" << getOperation().getName() << '\n';
       graph.print(llvm::outs());
     }
