@@ -73,4 +73,45 @@ def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
   ];
 }
 
+def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
+  let summary = "Run one loop of every affine nest in vector lanes";
+  let description = [{
+    Picks in each nest the loops to vectorize, at any depth, and vectorizes
+    them in place. A loop qualifies if it carries no dependence, or only
+    reductions in iter_args; bounds and conditions inside must not depend on
+    it, and what depends on it must be elementwise, a load or a store. Several
+    vectors run interleaved, as many as hide the latency of an FMA; sums of
+    products in a reduction become FMAs. The main loop has no masks; the rest
+    is done by one vector moved back (where iterations may be repeated), by
+    narrower vectors and by the scalar loop. All of them are marked
+    `polynest.vectorized` and skipped by a second run.
+
+    Before: `affine.for %j = 0 to 35 { %x = affine.load %A[%j] ... }`
+    After:  `affine.for %j = 0 to 32 step 32 { %x = affine.vector_load ... }`
+            and one vector at `[27]`, for lanes 27 to 34.
+
+    Accesses whose lanes are not contiguous, reversed, or 2 to 4 apart in a row
+    are made lane by lane, which the cost counts. Remarks: `applied` with
+    width, interleave and stages; `declined` with the reason for each innermost
+    loop left scalar.
+  }];
+  let options = [
+    Option<"vectorWidthBits", "vector-width-bits", "unsigned", "256",
+           "Bits of a vector register, a power of two from 64 to 2048">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Number of vector registers, 8 to 256">,
+    Option<"fmaLatencyCycles", "fma-latency-cycles", "unsigned", "4",
+           "Cycles from an FMA to the next that needs it, 1 to 64">,
+    Option<"fmaPorts", "fma-ports", "unsigned", "2",
+           "FMAs that start in one cycle, 1 to 16">
+  ];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops vectorized">,
+    Statistic<"numDeclined", "num-declined", "Innermost loops left scalar">
+  ];
+}
+
 #endif // POLYNEST_TRANSFORMS_PASSES

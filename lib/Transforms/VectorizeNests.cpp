@@ -1,0 +1,893 @@
+//===- VectorizeNests.cpp - vectorize one loop of every nest --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: in each affine nest picks the loops to run in vector lanes, at any
+// depth, and vectorizes them in place: loops inside keep their bounds and carry
+// vectors. The interior runs without masks; what is left at the end is done by
+// narrower vectors, by one vector moved back to end with the loop, or by the
+// scalar loop.
+// Legal when: the loop carries no dependence (loopIsParallel), or only
+// reductions of iter_args with an associative and commutative operation, whose
+// order of accumulation is free (numerics (a); products summed there become
+// fused, numerics (b)); bounds and conditions inside do not depend on it; all
+// that depends on it is elementwise, a load, a store, or a select of values
+// that may be computed without asking. A vector is moved back only where
+// running an iteration twice changes nothing.
+// Profitable when: the cost of the vector code, counted in operations with
+// memory accesses weighed by how their lanes lie (contiguous 1, strided s in
+// one row 2 s - 1, lane by lane 2 an element), is below that of the scalar
+// code with its own loops vectorized at best. One choice for each nest, by
+// dynamic programming over the tree of loops.
+// Limits: one upper bound that is not a whole number of vectors away; no
+// masks; conditions that depend on the loop only without memory accesses.
+// Cost: operations of the nest times its depth; one dependence question a loop
+// that would be worth it.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Aliasing.h"
+#include "Analysis/Dependence.h"
+#include "Support/Remark.h"
+#include "Transforms/VectorizeUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_VECTORIZENESTS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-vectorize-nests"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "vectorize-nests";
+
+/// What the pass knows of the machine.
+struct VectorMachine {
+  unsigned widthBits, registers, fmaLatency, fmaPorts;
+};
+
+/// Sums that carry a reduction, to the product each of them adds or null.
+using Accumulations = llvm::DenseMap<Operation *, Operation *>;
+
+static bool isMarked(Operation *op) {
+  return op->hasAttr("polynest.vectorized");
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// The product that `sum` adds to `accumulator`, if nothing else needs it.
+static Operation *findProduct(Operation *sum, Value accumulator) {
+  if (!isa<arith::AddFOp>(sum) || !sum->getResult(0).getType().isF32())
+    if (!isa<arith::AddFOp>(sum) || !sum->getResult(0).getType().isF64())
+      return nullptr;
+  Value addend = sum->getOperand(0) == accumulator ? sum->getOperand(1)
+                                                   : sum->getOperand(0);
+  auto product = addend.getDefiningOp<arith::MulFOp>();
+  return product && product->hasOneUse() ? product.getOperation() : nullptr;
+}
+
+/// Follows each value that a loop carries: where it goes through sums only, and
+/// through loops inside, those sums are a reduction.
+static void collectAccumulations(Operation *root, Accumulations &sums) {
+  root->walk([&](AffineForOp loop) {
+    for (BlockArgument argument : loop.getRegionIterArgs()) {
+      SmallVector<std::pair<Operation *, Operation *>> chain;
+      Value value = argument;
+      while (value && value.hasOneUse()) {
+        OpOperand &use = *value.use_begin();
+        Operation *user = use.getOwner();
+        if (isa<arith::AddFOp, arith::AddIOp, arith::MaximumFOp,
+                arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(user)) {
+          chain.push_back({user, findProduct(user, value)});
+          value = user->getResult(0);
+        } else if (auto inner = dyn_cast<AffineForOp>(user)) {
+          auto inits = inner.getInits();
+          if (use.getOperandNumber() < inits.getBeginOperandIndex())
+            break;
+          value = inner.getResult(use.getOperandNumber() -
+                                  inits.getBeginOperandIndex());
+        } else {
+          if (user == loop.getBody()->getTerminator())
+            for (auto [sum, product] : chain)
+              sums[sum] = product;
+          break;
+        }
+      }
+    }
+  });
+}
+
+/// The operation that an iter_args value is combined with again and again, if
+/// it is reorderable; `carriedReductions` for one value.
+static std::optional<arith::AtomicRMWKind> getKind(Operation *op,
+                                                   Value accumulator) {
+  using Kind = arith::AtomicRMWKind;
+  return TypeSwitch<Operation *, std::optional<Kind>>(op)
+      .Case([](arith::AddFOp) { return Kind::addf; })
+      .Case([&](arith::SubFOp sub) -> std::optional<Kind> {
+        if (sub.getLhs() == accumulator && sub.getRhs() != accumulator)
+          return Kind::addf;
+        return std::nullopt;
+      })
+      .Case([](arith::AddIOp) { return Kind::addi; })
+      .Case([](arith::MulFOp) { return Kind::mulf; })
+      .Case([](arith::MulIOp) { return Kind::muli; })
+      .Case([](arith::MaximumFOp) { return Kind::maximumf; })
+      .Case([](arith::MinimumFOp) { return Kind::minimumf; })
+      .Case([](arith::MaxNumFOp) { return Kind::maxnumf; })
+      .Case([](arith::MinNumFOp) { return Kind::minnumf; })
+      .Case([](arith::MaxSIOp) { return Kind::maxs; })
+      .Case([](arith::MaxUIOp) { return Kind::maxu; })
+      .Case([](arith::MinSIOp) { return Kind::mins; })
+      .Case([](arith::MinUIOp) { return Kind::minu; })
+      .Case([](arith::AndIOp) { return Kind::andi; })
+      .Case([](arith::OrIOp) { return Kind::ori; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Recognizes every value the loop carries as a reduction: a chain of equal
+/// operations from the argument to what is yielded, used nowhere else.
+static bool matchReductions(AffineForOp loop,
+                            SmallVectorImpl<Reduction> &reductions) {
+  for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+    if (!VectorType::isValidElementType(argument.getType()))
+      return false;
+    std::optional<arith::AtomicRMWKind> kind;
+    Value value = argument;
+    Operation *combiner = nullptr;
+    while (true) {
+      if (!value.hasOneUse())
+        return false;
+      Operation *user = *value.user_begin();
+      if (user == loop.getBody()->getTerminator())
+        break;
+      auto next = getKind(user, value);
+      if (user->getBlock() != loop.getBody() || !next ||
+          (kind && *kind != *next))
+        return false;
+      kind = next;
+      combiner = user;
+      value = user->getResult(0);
+    }
+    if (!kind || loop.getYieldedValues()[index] != value)
+      return false;
+    Reduction reduction;
+    reduction.kind = *kind;
+    reduction.iterArg = index;
+    reduction.combiner = combiner;
+    reductions.push_back(reduction);
+  }
+  return true;
+}
+
+/// One round of spreading "may differ between lanes" through a block; true if
+/// anything changed.
+static bool spreadVarying(Block &block, LaneFacts &facts) {
+  bool changed = false;
+  auto set = [&](Value value) {
+    changed |= facts.varying.insert(value).second;
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (auto loop = dyn_cast<AffineForOp>(op)) {
+      for (auto [init, argument, yielded, result] :
+           llvm::zip_equal(loop.getInits(), loop.getRegionIterArgs(),
+                           loop.getYieldedValues(), loop.getResults()))
+        if (facts.isVarying(init) || facts.isVarying(yielded)) {
+          set(argument);
+          set(result);
+        }
+      changed |= spreadVarying(*loop.getBody(), facts);
+      continue;
+    }
+    if (isa<AffineIfOp, scf::IfOp>(op)) {
+      for (Region &region : op.getRegions()) {
+        if (region.empty())
+          continue;
+        changed |= spreadVarying(region.front(), facts);
+        Operation *yield = region.front().getTerminator();
+        for (auto [value, result] :
+             llvm::zip_equal(yield->getOperands(), op.getResults()))
+          if (facts.isVarying(value))
+            set(result);
+      }
+    }
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value value) { return facts.isVarying(value); }))
+      for (Value result : op.getResults())
+        set(result);
+  }
+  return changed;
+}
+
+static bool hasLaneTypes(Operation *op) {
+  return llvm::all_of(op->getOperandTypes(), VectorType::isValidElementType) &&
+         llvm::all_of(op->getResultTypes(), VectorType::isValidElementType);
+}
+
+static bool anyVarying(ValueRange values, const LaneFacts &facts) {
+  return llvm::any_of(values,
+                      [&](Value value) { return facts.isVarying(value); });
+}
+
+/// Why a block cannot be run in lanes; empty if it can. With `mustSpeculate`
+/// the block runs for lanes that did not ask for it.
+static StringRef whyNotInLanes(Block &block, const LaneFacts &facts, Value iv,
+                               bool mustSpeculate) {
+  for (Operation &op : block.without_terminator()) {
+    auto isVector = [](Type type) { return isa<VectorType>(type); };
+    if (isMarked(&op) || llvm::any_of(op.getOperandTypes(), isVector) ||
+        llvm::any_of(op.getResultTypes(), isVector))
+      return "nest holds vectors already";
+    if (mustSpeculate && (op.getNumRegions() || !isMemoryEffectFree(&op) ||
+                          !isSpeculatable(&op)))
+      return "conditional code cannot run unasked";
+    if (auto loop = dyn_cast<AffineForOp>(op)) {
+      if (loop.getStepAsInt() <= 0)
+        return "inner loop has step 0";
+      if (anyVarying(loop.getLowerBoundOperands(), facts) ||
+          anyVarying(loop.getUpperBoundOperands(), facts))
+        return "bounds of an inner loop depend on the loop";
+      for (BlockArgument argument : loop.getRegionIterArgs())
+        if (facts.isVarying(argument) &&
+            !VectorType::isValidElementType(argument.getType()))
+          return "inner loop carries a type that has no vectors";
+      StringRef why = whyNotInLanes(*loop.getBody(), facts, iv, false);
+      if (!why.empty())
+        return why;
+      continue;
+    }
+    if (isa<AffineIfOp, scf::IfOp>(op)) {
+      bool isVarying = anyVarying(op.getOperands(), facts);
+      if (isVarying && (isa<AffineIfOp>(op) || op.getNumResults() == 0))
+        return "condition depends on the loop";
+      for (Value result : op.getResults())
+        if (facts.isVarying(result) &&
+            !VectorType::isValidElementType(result.getType()))
+          return "condition selects a type that has no vectors";
+      for (Region &region : op.getRegions()) {
+        if (region.empty())
+          continue;
+        StringRef why = whyNotInLanes(region.front(), facts, iv, isVarying);
+        if (!why.empty())
+          return why;
+      }
+      continue;
+    }
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      if (facts.isVarying(load.getMemRef()) ||
+          !VectorType::isValidElementType(load.getType()))
+        return "loaded type has no vectors";
+      continue;
+    }
+    if (auto store = dyn_cast<AffineStoreOp>(op)) {
+      Value memref = store.getMemRef();
+      if (facts.isVarying(memref) ||
+          !VectorType::isValidElementType(store.getValueToStore().getType()))
+        return "stored type has no vectors";
+      if (!llvm::is_contained(getIndexMap(store).getOperands(), iv))
+        return "all iterations store to one location";
+      continue;
+    }
+    if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      if (facts.isVarying(load.getMemRef()) ||
+          !VectorType::isValidElementType(load.getType()))
+        return "loaded type has no vectors";
+      continue;
+    }
+    if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
+      continue;
+    if (op.getNumRegions() || !isMemoryEffectFree(&op))
+      return "operation has effects or regions";
+    if (anyVarying(op.getOperands(), facts) &&
+        (!OpTrait::hasElementwiseMappableTraits(&op) || !hasLaneTypes(&op)))
+      return "operation is not elementwise";
+  }
+  for (Value value : block.getTerminator()->getOperands())
+    if (facts.isVarying(value) &&
+        !VectorType::isValidElementType(value.getType()))
+      return "yielded type has no vectors";
+  return {};
+}
+
+/// True if running an iteration again with nothing else in between stores the
+/// same again: nothing that is stored is loaded.
+static bool isRepeatable(AffineForOp loop) {
+  SmallVector<Access, 4> accesses;
+  collectAccesses(loop, accesses);
+  llvm::SmallSetVector<Value, 8> read, written;
+  for (const Access &access : accesses) {
+    if (!access.memref)
+      return false;
+    (access.isWrite ? written : read).insert(access.memref);
+  }
+  for (Value store : written)
+    for (Value load : read)
+      if (mayAlias(store, load))
+        return false;
+  return loop.getNumResults() == 0;
+}
+
+/// What runs in lanes if `loop` does, or why it cannot. Asks everything but
+/// dependences, which cost most.
+static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
+                           LaneFacts &facts) {
+  if (loop.getStepAsInt() <= 0)
+    return "step is 0";
+  if (isMarked(loop))
+    return "vectorized already";
+  if (!matchReductions(loop, facts.reductions))
+    return "loop carries a value that is no reduction";
+  facts.varying.insert(loop.getInductionVar());
+  for (BlockArgument argument : loop.getRegionIterArgs())
+    facts.varying.insert(argument);
+  while (spreadVarying(*loop.getBody(), facts))
+    ;
+  StringRef why = whyNotInLanes(*loop.getBody(), facts, loop.getInductionVar(),
+                                /*mustSpeculate=*/false);
+  if (!why.empty())
+    return why;
+  loop->walk([&](Operation *op) {
+    auto found = sums.find(op);
+    if (found == sums.end() || !found->second ||
+        !facts.isVarying(op->getResult(0)) ||
+        !loop->isProperAncestor(found->second))
+      return;
+    facts.products[op] = found->second;
+    facts.fusedProducts.insert(found->second);
+  });
+  facts.isRepeatable = isRepeatable(loop);
+  return {};
+}
+
+static bool hasNoCarriedDependence(AffineForOp loop, std::string &why);
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Iterations assumed where nothing is known.
+static constexpr double guessedTrips = 256;
+
+static double getTrips(AffineForOp loop) {
+  std::optional<TripInfo> trip = getTripInfo(loop);
+  if (trip && trip->exact)
+    return double(*trip->exact);
+  if (trip && trip->most)
+    return double(*trip->most);
+  return guessedTrips;
+}
+
+/// Cost of one scalar operation other than memory accesses, in operations that
+/// issue at one a cycle.
+static double getOpCost(Operation *op) {
+  if (isa<arith::ConstantOp, AffineApplyOp, AffineYieldOp, scf::YieldOp>(op))
+    return 0;
+  if (isa<arith::DivFOp, math::SqrtOp>(op))
+    return 5;
+  if (isa<arith::RemFOp>(op))
+    return 20;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+          arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return 10;
+  if (isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp,
+          math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(op))
+    return 1;
+  if (isa<math::MathDialect>(op->getDialect()))
+    return 15;
+  return 1;
+}
+
+static bool isScalarizedByBackend(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+             arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+             arith::RemFOp>(op);
+}
+
+static unsigned getBits(Type type) {
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+}
+
+namespace {
+/// Counts what one iteration costs.
+struct CostModel {
+  const VectorMachine &machine;
+  const Accumulations &sums;
+  const LaneFacts &facts;
+  Value iv;
+  LaneLattice lattice;
+  unsigned interleave;
+  /// Independent chains of accumulation in one vector.
+  unsigned chains;
+
+  double registersOf(Type type) const {
+    return std::max(1.0,
+                    double(getBits(type)) * lattice.width / machine.widthBits);
+  }
+  double ofAccess(Operation *op, Type type) const;
+  double ofOp(Operation *op) const;
+  double ofBlock(Block &block) const;
+};
+} // namespace
+
+double CostModel::ofAccess(Operation *op, Type type) const {
+  double vectors = registersOf(type);
+  LaneAccess lanes = classifyLanes(op, iv, lattice);
+  switch (lanes.form) {
+  case LaneForm::Uniform:
+    return 1;
+  case LaneForm::Contiguous:
+    return vectors;
+  case LaneForm::Reversed:
+    return 2 * vectors;
+  case LaneForm::Strided:
+    return double(2 * lanes.stride - 1) * vectors;
+  case LaneForm::Separate:
+    return 2 * lattice.width;
+  }
+  return 2 * lattice.width;
+}
+
+double CostModel::ofOp(Operation *op) const {
+  if (auto load = dyn_cast<AffineLoadOp>(op))
+    return ofAccess(op, load.getType());
+  if (auto store = dyn_cast<AffineStoreOp>(op))
+    return ofAccess(op, store.getValueToStore().getType());
+  if (auto loop = dyn_cast<AffineForOp>(op))
+    return getTrips(loop) * (1 + ofBlock(*loop.getBody()));
+  if (op->getNumRegions()) {
+    double cost = 1;
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        cost += ofBlock(region.front());
+    return cost;
+  }
+  if (facts.fusedProducts.contains(op))
+    return 0;
+  if (!anyVarying(op->getResults(), facts))
+    // Once for all interleaved vectors.
+    return getOpCost(op) / interleave;
+  if (isa<memref::LoadOp>(op))
+    return 4 * lattice.width;
+  if (isScalarizedByBackend(op))
+    return lattice.width * (getOpCost(op) + 2);
+  double vectors = 0;
+  for (Type type : op->getResultTypes())
+    vectors = std::max(vectors, registersOf(type));
+  if (sums.contains(op))
+    // One chain each interleaved vector: bound by latency or by ports.
+    return std::max(vectors / machine.fmaPorts,
+                    double(machine.fmaLatency) / (interleave * chains));
+  return getOpCost(op) * vectors;
+}
+
+double CostModel::ofBlock(Block &block) const {
+  double cost = 0;
+  for (Operation &op : block.without_terminator())
+    cost += ofOp(&op);
+  return cost;
+}
+
+/// The widest element that lanes hold, without indices, which are mostly
+/// folded into addresses.
+static unsigned getWidestBits(AffineForOp loop, const LaneFacts &facts) {
+  unsigned widest = 0;
+  loop->walk([&](Operation *op) {
+    auto consider = [&](Value value) {
+      if (facts.isVarying(value) && value.getType().isIntOrFloat())
+        widest = std::max(widest, value.getType().getIntOrFloatBitWidth());
+    };
+    llvm::for_each(op->getResults(), consider);
+    if (auto store = dyn_cast<AffineStoreOp>(op))
+      widest = std::max(widest, getBits(store.getValueToStore().getType()));
+  });
+  return widest ? widest : 64;
+}
+
+/// The most accumulators that any one loop inside carries; 0 if none does.
+static unsigned countAccumulators(AffineForOp loop, const LaneFacts &facts) {
+  unsigned most = 0;
+  loop->walk([&](AffineForOp inner) {
+    unsigned count =
+        llvm::count_if(inner.getRegionIterArgs(), [&](BlockArgument argument) {
+          return facts.isVarying(argument);
+        });
+    most = std::max(most, count);
+  });
+  return most;
+}
+
+static unsigned countOps(AffineForOp loop) {
+  unsigned count = 0;
+  loop->walk([&](Operation *op) {
+    count +=
+        !isa<AffineForOp, AffineApplyOp, AffineYieldOp, arith::ConstantOp>(op);
+  });
+  return count;
+}
+
+/// Vectors an iteration: enough independent accumulators to hide the latency of
+/// an FMA, within the registers; else a few while the body is small.
+static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
+                                 const TripInfo &trip, unsigned width,
+                                 const VectorMachine &machine) {
+  unsigned accumulators = countAccumulators(loop, facts);
+  unsigned ops = countOps(loop);
+  unsigned most;
+  if (accumulators) {
+    unsigned wanted =
+        llvm::divideCeil(machine.fmaLatency * machine.fmaPorts, accumulators);
+    // One register for a broadcast, two for what is loaded.
+    unsigned room = (machine.registers - 3) / accumulators;
+    most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u)}));
+  } else {
+    most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
+  }
+  if (trip.most)
+    most = std::min<int64_t>(
+        most, std::max<int64_t>(1, llvm::divideCeil(*trip.most, width)));
+  while (most > 1 && !canSplitAt(trip, int64_t(width) * most))
+    --most;
+  return most;
+}
+
+/// Splits `trip` into stages.
+static void planStages(VectorPlan &plan, bool isHeavy) {
+  unsigned width = plan.width, interleave = plan.interleave;
+  auto add = [&](unsigned lanes, unsigned vectors, int64_t begin, int64_t count,
+                 int64_t shift = 0) {
+    VectorStage stage;
+    stage.width = lanes;
+    stage.interleave = vectors;
+    stage.begin = begin;
+    stage.count = count;
+    stage.shift = shift;
+    if (count > 0 || !plan.trip.exact)
+      plan.stages.push_back(stage);
+  };
+  if (!plan.trip.exact) {
+    add(width, interleave, 0, 0);
+    if (interleave > 1)
+      add(width, 1, 0, 0);
+    // Each stage is a copy of the body: only where the scalar one is dear.
+    for (unsigned lanes = width / 2; isHeavy && lanes >= 4; lanes /= 2)
+      if (canSplitAt(plan.trip, lanes))
+        add(lanes, 1, 0, 0);
+    int64_t last = int64_t(plan.stages.back().width);
+    bool isWhole = llvm::all_of(plan.trip.distances, [&](auto distance) {
+      return distance && *distance % last == 0;
+    });
+    if (!isWhole)
+      add(1, 1, 0, 0);
+    return;
+  }
+  int64_t trips = *plan.trip.exact, rest = trips % width, shift = 0;
+  int64_t vectors = trips / width;
+  if (rest > 1 && plan.facts.isRepeatable) {
+    ++vectors;
+    shift = width - rest;
+    rest = 0;
+  }
+  // Groups of equal size, give or take one: a small last group would wait for
+  // the latency of its few accumulators.
+  int64_t groups = llvm::divideCeil(vectors, int64_t(interleave));
+  int64_t size = vectors / groups, larger = vectors % groups;
+  int64_t smaller = groups - larger - (shift ? 1 : 0);
+  add(width, size + 1, 0, larger);
+  int64_t done = larger * (size + 1) * width;
+  add(width, size, done, smaller);
+  done += smaller * size * width;
+  if (shift)
+    add(width, size, done, 1, shift);
+  done = trips - rest;
+  for (unsigned lanes = width / 2; lanes >= 2; lanes /= 2)
+    if (trips - done >= lanes) {
+      add(lanes, 1, done, 1);
+      done += lanes;
+    }
+  add(1, 1, done, trips - done);
+}
+
+namespace {
+/// A loop of a nest, and the best that can be done with it.
+struct LoopNode {
+  AffineForOp loop;
+  SmallVector<unsigned, 2> children;
+  std::optional<VectorPlan> plan;
+  /// Cost of the plan, and of the best choice, for one run of the loop.
+  double planCost = 0, cost = 0;
+  std::string whyNot;
+};
+
+/// Decides for all loops of one nest.
+class NestPlanner {
+public:
+  NestPlanner(const VectorMachine &machine, const Accumulations &sums)
+      : machine(machine), sums(sums) {}
+
+  void plan(AffineForOp root, SmallVectorImpl<VectorPlan> &plans,
+            SmallVectorImpl<std::pair<AffineForOp, std::string>> &declined);
+
+private:
+  unsigned addLoop(AffineForOp loop);
+  double scalarCost(Block &block);
+  void consider(LoopNode &node);
+  double costOf(const VectorPlan &plan, double scalar) const;
+
+  const VectorMachine &machine;
+  const Accumulations &sums;
+  SmallVector<LoopNode, 0> nodes;
+  llvm::DenseMap<Operation *, unsigned> indexOf;
+};
+} // namespace
+
+/// Cost of a block run in scalars, with the loops inside at their best.
+double NestPlanner::scalarCost(Block &block) {
+  double cost = 0;
+  for (Operation &op : block.without_terminator()) {
+    auto inner = indexOf.find(&op);
+    if (inner != indexOf.end()) {
+      cost += nodes[inner->second].cost;
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      if (!region.empty())
+        cost += scalarCost(region.front());
+    cost += sums.contains(&op) ? machine.fmaLatency : getOpCost(&op);
+  }
+  return cost;
+}
+
+double NestPlanner::costOf(const VectorPlan &plan, double scalar) const {
+  AffineForOp loop = plan.loop;
+  double trips = getTrips(loop);
+  double cost = 0;
+  for (const VectorStage &stage : plan.stages) {
+    double chunk = double(stage.width) * stage.interleave;
+    double count = double(stage.count);
+    if (!plan.trip.exact) {
+      // The first stage does nearly all; what comes after it does on average
+      // half of what the stage before it does at once.
+      bool isFirst = &stage == &plan.stages.front();
+      double before =
+          isFirst ? 0 : (&stage)[-1].width * (&stage)[-1].interleave;
+      count = isFirst ? trips / chunk : before / chunk / 2;
+    }
+    if (stage.width == 1) {
+      cost += count * scalar;
+      continue;
+    }
+    LaneLattice lattice{loop.getStepAsInt(), stage.width,
+                        stage.shift ? std::nullopt : plan.trip.start};
+    CostModel model{machine,
+                    sums,
+                    plan.facts,
+                    loop.getInductionVar(),
+                    lattice,
+                    stage.interleave,
+                    std::max(1u, countAccumulators(loop, plan.facts))};
+    cost += count * (1 + stage.interleave * model.ofBlock(*loop.getBody()));
+  }
+  // Folding the lanes of a reduction.
+  cost += plan.facts.reductions.size() *
+          (plan.interleave + 2 * llvm::Log2_32(plan.width)) * 2;
+  return cost;
+}
+
+/// Finds the best plan for a loop, if any is legal and worth it.
+void NestPlanner::consider(LoopNode &node) {
+  AffineForOp loop = node.loop;
+  double scalar = 1 + scalarCost(*loop.getBody());
+  node.cost = getTrips(loop) * scalar;
+  VectorPlan base;
+  base.loop = loop;
+  StringRef why = findFacts(loop, sums, base.facts);
+  std::optional<TripInfo> trip;
+  if (why.empty()) {
+    trip = getTripInfo(loop);
+    if (!trip)
+      why = "lower bound is a maximum";
+  }
+  if (!why.empty()) {
+    node.whyNot = why.str();
+    return;
+  }
+  base.trip = *trip;
+  bool isHeavy = !node.children.empty() || countOps(loop) > 24;
+  unsigned widest =
+      std::max(2u, machine.widthBits / getWidestBits(loop, base.facts));
+  std::optional<double> best;
+  for (unsigned width = widest; width >= 2; width /= 2) {
+    if ((base.trip.most && *base.trip.most < width) ||
+        !canSplitAt(base.trip, width))
+      continue;
+    VectorPlan plan = base;
+    plan.width = width;
+    plan.interleave =
+        chooseInterleave(loop, plan.facts, plan.trip, width, machine);
+    planStages(plan, isHeavy);
+    double cost = costOf(plan, scalar);
+    if (best && cost >= *best)
+      continue;
+    best = cost;
+    node.planCost = cost;
+    node.plan = std::move(plan);
+  }
+  if (!node.plan) {
+    node.whyNot = "too few iterations, or bounds that do not split";
+    return;
+  }
+  if (node.planCost >= node.cost) {
+    llvm::raw_string_ostream(node.whyNot)
+        << "vector code costs " << int64_t(node.planCost) << ", scalar "
+        << int64_t(node.cost);
+    node.plan.reset();
+    return;
+  }
+  if (!hasNoCarriedDependence(loop, node.whyNot)) {
+    node.plan.reset();
+    return;
+  }
+  node.cost = node.planCost;
+}
+
+unsigned NestPlanner::addLoop(AffineForOp loop) {
+  SmallVector<unsigned, 2> children;
+  loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto inner = dyn_cast<AffineForOp>(op);
+    if (!inner)
+      return WalkResult::advance();
+    children.push_back(addLoop(inner));
+    return WalkResult::skip();
+  });
+  unsigned index = nodes.size();
+  nodes.emplace_back();
+  nodes.back().loop = loop;
+  nodes.back().children = children;
+  // Children are decided before, for the scalar cost builds on theirs.
+  consider(nodes.back());
+  indexOf[loop] = index;
+  return index;
+}
+
+void NestPlanner::plan(
+    AffineForOp root, SmallVectorImpl<VectorPlan> &plans,
+    SmallVectorImpl<std::pair<AffineForOp, std::string>> &declined) {
+  SmallVector<unsigned> pending{addLoop(root)};
+  while (!pending.empty()) {
+    LoopNode &node = nodes[pending.pop_back_val()];
+    if (node.plan)
+      plans.push_back(std::move(*node.plan));
+    else if (node.children.empty() && !isMarked(node.loop))
+      declined.push_back({node.loop, node.whyNot});
+    if (!node.plan && !isMarked(node.loop))
+      pending.append(node.children.rbegin(), node.children.rend());
+  }
+}
+
+/// True if no iteration touches what another writes.
+static bool hasNoCarriedDependence(AffineForOp loop, std::string &why) {
+  SmallVector<Access, 4> accesses;
+  collectAccesses(loop, accesses);
+  Value iv = loop.getInductionVar();
+  for (const Access &a : accesses) {
+    for (const Access &b : accesses) {
+      if (!a.isWrite)
+        break;
+      if (a.memref && b.memref && !mayAlias(a.memref, b.memref))
+        continue;
+      why = "an iteration may touch what another writes";
+      if (!a.isAffine() || !b.isAffine() || a.memref != b.memref ||
+          !hasInjectiveLayout(a.memref))
+        return false;
+      // Some index moves with the loop, equally in both, with nothing else that
+      // could make up for it.
+      bool isDistinct = false;
+      for (unsigned d = 0, e = a.map.getNumResults(); d < e; ++d) {
+        AffineValueMap difference;
+        AffineValueMap::difference(a.map, b.map, &difference);
+        auto zero = dyn_cast<AffineConstantExpr>(difference.getResult(d));
+        if (!zero || zero.getValue() != 0)
+          continue;
+        AffineExpr expr = a.map.getAffineMap().getResult(d);
+        bool onlyThis = true;
+        for (auto [position, operand] : llvm::enumerate(a.map.getOperands())) {
+          bool isDim = position < a.map.getNumDims();
+          bool isUsed =
+              isDim ? expr.isFunctionOfDim(position)
+                    : expr.isFunctionOfSymbol(position - a.map.getNumDims());
+          if (operand == iv) {
+            auto delta = getLaneDelta(expr, position, LaneLattice());
+            onlyThis &= isUsed && delta && *delta != 0;
+          } else if (isUsed && !loop.isDefinedOutsideOfLoop(operand)) {
+            onlyThis = false;
+          }
+        }
+        isDistinct |= onlyThis && llvm::is_contained(a.map.getOperands(), iv);
+      }
+      if (!isDistinct)
+        return false;
+    }
+  }
+  why.clear();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkOption(MLIRContext *context, StringRef name,
+                                 unsigned value, unsigned low, unsigned high,
+                                 bool isPowerOfTwo = false) {
+  if (value >= low && value <= high &&
+      (!isPowerOfTwo || llvm::isPowerOf2_32(value)))
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "option " << name << " is " << value << ", must be "
+         << (isPowerOfTwo ? "a power of two " : "") << "from " << low << " to "
+         << high;
+}
+
+namespace {
+struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
+  using VectorizeNestsBase::VectorizeNestsBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (failed(checkOption(context, "vector-width-bits", vectorWidthBits, 64,
+                           2048, true)) ||
+        failed(checkOption(context, "vector-registers", vectorRegisters, 8,
+                           256)) ||
+        failed(checkOption(context, "fma-latency-cycles", fmaLatencyCycles, 1,
+                           64)) ||
+        failed(checkOption(context, "fma-ports", fmaPorts, 1, 16)))
+      return failure();
+    return success();
+  }
+
+  void runOnOperation() override {
+    VectorMachine machine{vectorWidthBits, vectorRegisters, fmaLatencyCycles,
+                          fmaPorts};
+    SmallVector<AffineForOp> roots;
+    getOperation()->walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+      roots.push_back(loop);
+      return WalkResult::skip();
+    });
+    Accumulations sums;
+    collectAccumulations(getOperation(), sums);
+    SmallVector<VectorPlan, 0> plans;
+    SmallVector<std::pair<AffineForOp, std::string>> declined;
+    for (AffineForOp root : roots)
+      NestPlanner(machine, sums).plan(root, plans, declined);
+    for (auto &[loop, why] : declined)
+      remark(RemarkKind::Declined, loop.getLoc(), passName, why);
+    numDeclined += declined.size();
+    for (VectorPlan &plan : plans) {
+      remark(RemarkKind::Applied, plan.loop->getLoc(), passName,
+             plan.facts.reductions.empty() ? "loop runs in lanes"
+                                           : "reduction runs in lanes")
+          << arg("width", plan.width) << arg("interleave", plan.interleave)
+          << arg("stages", plan.stages.size());
+      vectorizeLoop(plan);
+    }
+    numApplied += plans.size();
+  }
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,920 @@
+//===- VectorizeUtils.cpp - the mechanics of vectorizing one loop ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/VectorizeUtils.h"
+
+#include "mlir/Dialect/Affine/Analysis/Utils.h"
+#include "mlir/Dialect/Affine/LoopUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AffineExprVisitor.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+/// `expr` with the variable replaced by what it is at lane 0.
+static AffineExpr atLaneZero(AffineExpr expr, unsigned position,
+                             const LaneLattice &lattice) {
+  MLIRContext *context = expr.getContext();
+  AffineExpr chunk = getAffineDimExpr(position, context) *
+                         (lattice.step * int64_t(lattice.width)) +
+                     *lattice.start;
+  return expr.replace(getAffineDimExpr(position, context), chunk);
+}
+
+std::optional<int64_t> getLaneDelta(AffineExpr expr, unsigned position,
+                                    const LaneLattice &lattice) {
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+  case AffineExprKind::SymbolId:
+    return 0;
+  case AffineExprKind::DimId:
+    return cast<AffineDimExpr>(expr).getPosition() == position ? lattice.step
+                                                               : 0;
+  case AffineExprKind::Add:
+  case AffineExprKind::Mul:
+  case AffineExprKind::Mod:
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::CeilDiv:
+    break;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  auto left = getLaneDelta(binary.getLHS(), position, lattice);
+  auto right = getLaneDelta(binary.getRHS(), position, lattice);
+  if (!left || !right)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return *left + *right;
+  if (*left == 0 && *right == 0)
+    return 0;
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (!factor)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Mul)
+    return *left * factor.getValue();
+  // With lane 0 at a multiple of left * width and the divisor such a multiple,
+  // the lanes stay within one period.
+  int64_t span = *left * int64_t(lattice.width);
+  if (*left <= 0 || !lattice.start || factor.getValue() <= 0 ||
+      factor.getValue() % span != 0 ||
+      !atLaneZero(binary.getLHS(), position, lattice).isMultipleOf(span))
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return 0;
+  if (expr.getKind() == AffineExprKind::Mod)
+    return left;
+  return std::nullopt;
+}
+
+bool hasVectorLayout(Type elementType) {
+  if (elementType.isIndex())
+    return true;
+  if (!elementType.isIntOrFloat())
+    return false;
+  unsigned bits = elementType.getIntOrFloatBitWidth();
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+static AffineValueMap compose(AffineMap map, ValueRange range) {
+  SmallVector<Value, 8> operands(range);
+  fullyComposeAffineMapAndOperands(&map, &operands);
+  canonicalizeMapAndOperands(&map, &operands);
+  return AffineValueMap(map, operands);
+}
+
+AffineValueMap getIndexMap(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return compose(load.getAffineMap(), load.getMapOperands());
+  auto store = cast<AffineStoreOp>(access);
+  return compose(store.getAffineMap(), store.getMapOperands());
+}
+
+AffineValueMap getValueMap(Operation *op) {
+  return TypeSwitch<Operation *, AffineValueMap>(op)
+      .Case<AffineApplyOp>([](AffineApplyOp apply) {
+        return compose(apply.getAffineMap(), apply.getMapOperands());
+      })
+      .Case<AffineMinOp, AffineMaxOp>([](auto minmax) {
+        return compose(minmax.getAffineMap(), minmax.getMapOperands());
+      });
+}
+
+static MemRefType getAccessedType(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return load.getMemRefType();
+  return cast<AffineStoreOp>(access).getMemRefType();
+}
+
+/// Position of `iv` among the dimensions of the map, if it is there.
+static std::optional<unsigned> findDim(const AffineValueMap &map, Value iv) {
+  for (unsigned d = 0, e = map.getNumDims(); d < e; ++d)
+    if (map.getOperand(d) == iv)
+      return d;
+  return std::nullopt;
+}
+
+LaneAccess classifyLanes(Operation *access, Value iv,
+                         const LaneLattice &lattice) {
+  AffineValueMap map = getIndexMap(access);
+  std::optional<unsigned> position = findDim(map, iv);
+  if (!position)
+    return {LaneForm::Uniform, 0};
+  unsigned rank = map.getNumResults();
+  for (unsigned d = 0; d < rank; ++d) {
+    auto delta = getLaneDelta(map.getResult(d), *position, lattice);
+    if (!delta)
+      return {};
+    if (d + 1 < rank) {
+      // Vector accesses move along the last dimension only.
+      if (*delta != 0)
+        return {};
+      continue;
+    }
+    if (*delta == 0)
+      return {LaneForm::Uniform, 0};
+    MemRefType type = getAccessedType(access);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!hasVectorLayout(type.getElementType()) ||
+        failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1)
+      return {};
+    if (*delta == 1)
+      return {LaneForm::Contiguous, 1};
+    if (*delta == -1)
+      return {LaneForm::Reversed, -1};
+    if (*delta >= 2 && *delta <= 4 && isa<AffineLoadOp>(access))
+      return {LaneForm::Strided, *delta};
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The bounds of a loop over one list of operands.
+struct Bounds {
+  AffineExpr lower;
+  SmallVector<AffineExpr> upper;
+  unsigned numDims, numSymbols;
+  SmallVector<Value> operands;
+};
+} // namespace
+
+static Bounds getBounds(AffineForOp loop) {
+  AffineMap lower = loop.getLowerBoundMap(), upper = loop.getUpperBoundMap();
+  auto lowerOperands = loop.getLowerBoundOperands();
+  auto upperOperands = loop.getUpperBoundOperands();
+  Bounds bounds;
+  bounds.numDims = lower.getNumDims() + upper.getNumDims();
+  bounds.numSymbols = lower.getNumSymbols() + upper.getNumSymbols();
+  bounds.lower = lower.getResult(0);
+  for (AffineExpr result : upper.getResults())
+    bounds.upper.push_back(
+        result.shiftDims(upper.getNumDims(), lower.getNumDims())
+            .shiftSymbols(upper.getNumSymbols(), lower.getNumSymbols()));
+  llvm::append_range(bounds.operands,
+                     lowerOperands.take_front(lower.getNumDims()));
+  llvm::append_range(bounds.operands,
+                     upperOperands.take_front(upper.getNumDims()));
+  llvm::append_range(bounds.operands,
+                     lowerOperands.drop_front(lower.getNumDims()));
+  llvm::append_range(bounds.operands,
+                     upperOperands.drop_front(upper.getNumDims()));
+  return bounds;
+}
+
+/// A map of the given results over the bounds' operands, composed.
+static AffineValueMap makeBound(const Bounds &bounds,
+                                ArrayRef<AffineExpr> results) {
+  AffineMap map = AffineMap::get(bounds.numDims, bounds.numSymbols, results,
+                                 bounds.lower.getContext());
+  return compose(map, bounds.operands);
+}
+
+std::optional<TripInfo> getTripInfo(AffineForOp loop) {
+  if (loop.getLowerBoundMap().getNumResults() != 1 || loop.getStepAsInt() <= 0)
+    return std::nullopt;
+  Bounds bounds = getBounds(loop);
+  TripInfo trip;
+  int64_t step = loop.getStepAsInt();
+  auto constant = [](const AffineValueMap &map) -> std::optional<int64_t> {
+    if (auto expr =
+            dyn_cast<AffineConstantExpr>(map.getAffineMap().getResult(0)))
+      return expr.getValue();
+    return std::nullopt;
+  };
+  trip.start = constant(makeBound(bounds, bounds.lower));
+  bool isExact = true;
+  for (AffineExpr upper : bounds.upper) {
+    std::optional<int64_t> distance =
+        constant(makeBound(bounds, upper - bounds.lower));
+    if (distance) {
+      distance = *distance <= 0 ? 0 : (*distance - 1) / step + 1;
+      trip.most = trip.most ? std::min(*trip.most, *distance) : *distance;
+    }
+    isExact &= distance.has_value();
+    trip.distances.push_back(distance);
+  }
+  if (isExact)
+    trip.exact = trip.most;
+  return trip;
+}
+
+bool canSplitAt(const TripInfo &trip, int64_t chunk) {
+  if (trip.exact)
+    return true;
+  // The boundary is the least of one expression for each upper bound. Those
+  // that are whole chunks away need no boundary: past them nothing runs.
+  return llvm::count_if(trip.distances, [&](std::optional<int64_t> distance) {
+           return !distance || *distance % chunk != 0;
+         }) <= 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Combining
+//===----------------------------------------------------------------------===//
+
+static bool isIdempotent(arith::AtomicRMWKind kind) {
+  switch (kind) {
+  case arith::AtomicRMWKind::andi:
+  case arith::AtomicRMWKind::maximumf:
+  case arith::AtomicRMWKind::maxnumf:
+  case arith::AtomicRMWKind::maxs:
+  case arith::AtomicRMWKind::maxu:
+  case arith::AtomicRMWKind::minimumf:
+  case arith::AtomicRMWKind::minnumf:
+  case arith::AtomicRMWKind::mins:
+  case arith::AtomicRMWKind::minu:
+  case arith::AtomicRMWKind::ori:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static Value makeSplat(OpBuilder &builder, Location loc, VectorType type,
+                       TypedAttr value) {
+  return arith::ConstantOp::create(
+      builder, loc, cast<TypedAttr>(DenseElementsAttr::get(type, value)));
+}
+
+/// Accumulators for `kind` that change nothing. For sums -0.0: +0.0 would turn
+/// a sum of -0.0 alone into +0.0.
+static Value makeIdentity(OpBuilder &builder, Location loc,
+                          arith::AtomicRMWKind kind, VectorType type) {
+  Type element = type.getElementType();
+  TypedAttr value;
+  if (auto floating = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
+    value = FloatAttr::get(element, kind == arith::AtomicRMWKind::mulf
+                                        ? APFloat::getOne(semantics)
+                                        : APFloat::getZero(semantics, true));
+  } else {
+    value = IntegerAttr::get(element, kind == arith::AtomicRMWKind::muli);
+  }
+  return makeSplat(builder, loc, type, value);
+}
+
+/// Lanes [first, first + count) of a vector.
+static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
+                       int64_t first, int64_t count) {
+  SmallVector<int64_t> lanes;
+  for (int64_t l = 0; l < count; ++l)
+    lanes.push_back(first + l);
+  return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
+}
+
+static unsigned getLanes(Value vector) {
+  return cast<VectorType>(vector.getType()).getNumElements();
+}
+
+/// Folds the vector in halves until it has `width` lanes.
+static Value narrow(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
+                    Value vector, unsigned width) {
+  while (getLanes(vector) > width) {
+    unsigned half = getLanes(vector) / 2;
+    Value low = takeLanes(builder, loc, vector, 0, half);
+    Value high = takeLanes(builder, loc, vector, half, half);
+    vector = arith::getReductionOp(kind, builder, loc, low, high);
+  }
+  return vector;
+}
+
+//===----------------------------------------------------------------------===//
+// One stage
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Values = SmallVector<Value, 4>;
+
+/// Writes the body of one stage.
+class StageEmitter {
+public:
+  StageEmitter(const VectorPlan &plan, const VectorStage &stage)
+      : facts(plan.facts), oldIv(plan.loop->getRegion(0).getArgument(0)),
+        width(stage.width), interleave(stage.interleave),
+        shift(stage.shift), lattice{AffineForOp(plan.loop).getStepAsInt(),
+                                    stage.width,
+                                    stage.shift ? std::nullopt
+                                                : plan.trip.start} {}
+
+  /// The body of the loop for lanes that start at `iv`; gives what is yielded.
+  SmallVector<Value> emitBody(OpBuilder &builder, AffineForOp loop, Value iv,
+                              ValueRange accumulators);
+
+private:
+  VectorType vectorOf(Type element) const {
+    return VectorType::get(int64_t(width), element);
+  }
+  /// Iterations between lane 0 and the given lane of vector `u`.
+  int64_t laneOffset(unsigned u, unsigned lane = 0) const {
+    int64_t iteration = int64_t(u) * width + lane;
+    return (u + 1 == interleave ? iteration - shift : iteration) * lattice.step;
+  }
+  Value scalarOf(Value value) const { return scalars.lookupOrDefault(value); }
+  Values vectorsOf(OpBuilder &builder, Location loc, Value value);
+  Values lanesOfIndex(OpBuilder &builder, Location loc, AffineValueMap map,
+                      Operation *op);
+  SmallVector<Value> expand(OpBuilder &builder, Location loc, ValueRange values,
+                            ValueRange pattern);
+  void bindExpanded(ValueRange olds, ValueRange news);
+  std::pair<AffineMap, SmallVector<Value>> shifted(const AffineValueMap &map,
+                                                   int64_t offset) const;
+
+  void emitBlock(OpBuilder &builder, Block &block);
+  void emitOp(OpBuilder &builder, Operation *op);
+  void emitLoad(OpBuilder &builder, AffineLoadOp load);
+  void emitStore(OpBuilder &builder, AffineStoreOp store);
+  void emitIndirectLoad(OpBuilder &builder, memref::LoadOp load);
+  void emitLoop(OpBuilder &builder, AffineForOp loop);
+  void emitIf(OpBuilder &builder, Operation *op);
+  void emitSelects(OpBuilder &builder, scf::IfOp op);
+  void emitFma(OpBuilder &builder, Operation *sum, Operation *product);
+  void emitElementwise(OpBuilder &builder, Operation *op);
+
+  const LaneFacts &facts;
+  Value oldIv;
+  unsigned width, interleave;
+  int64_t shift;
+  LaneLattice lattice;
+  IRMapping scalars;
+  DenseMap<Value, Values> vectors;
+};
+} // namespace
+
+/// The map with the vectorized variable moved on by `offset`, and the new
+/// values of its operands.
+std::pair<AffineMap, SmallVector<Value>>
+StageEmitter::shifted(const AffineValueMap &map, int64_t offset) const {
+  AffineMap affineMap = map.getAffineMap();
+  if (std::optional<unsigned> position = findDim(map, oldIv)) {
+    AffineExpr dim = getAffineDimExpr(*position, affineMap.getContext());
+    affineMap = affineMap.replace(dim, dim + offset, affineMap.getNumDims(),
+                                  affineMap.getNumSymbols());
+  }
+  SmallVector<Value> operands;
+  for (Value operand : map.getOperands())
+    operands.push_back(scalarOf(operand));
+  return {affineMap, operands};
+}
+
+/// Vectors of an index that affine operations compute from the variable.
+Values StageEmitter::lanesOfIndex(OpBuilder &builder, Location loc,
+                                  AffineValueMap map, Operation *op) {
+  auto scalarAt = [&](int64_t offset) -> Value {
+    auto [moved, operands] = shifted(map, offset);
+    if (isa_and_nonnull<AffineMinOp>(op))
+      return AffineMinOp::create(builder, loc, moved, operands);
+    if (isa_and_nonnull<AffineMaxOp>(op))
+      return AffineMaxOp::create(builder, loc, moved, operands);
+    return AffineApplyOp::create(builder, loc, moved, operands);
+  };
+  std::optional<int64_t> delta;
+  if (map.getNumResults() == 1)
+    if (std::optional<unsigned> position = findDim(map, oldIv))
+      delta = getLaneDelta(map.getResult(0), *position, lattice);
+  VectorType type = vectorOf(builder.getIndexType());
+  Values result;
+  for (unsigned u = 0; u < interleave; ++u) {
+    if (!delta) {
+      SmallVector<Value> lanes;
+      for (unsigned l = 0; l < width; ++l)
+        lanes.push_back(scalarAt(laneOffset(u, l)));
+      result.push_back(
+          vector::FromElementsOp::create(builder, loc, type, lanes));
+      continue;
+    }
+    Value base = vector::BroadcastOp::create(builder, loc, type,
+                                             scalarAt(laneOffset(u)));
+    SmallVector<APInt> steps;
+    for (unsigned l = 0; l < width; ++l)
+      steps.push_back(APInt(64, uint64_t(*delta * int64_t(l))));
+    Value step = arith::ConstantOp::create(
+        builder, loc, cast<TypedAttr>(DenseElementsAttr::get(type, steps)));
+    result.push_back(arith::AddIOp::create(builder, loc, base, step));
+  }
+  return result;
+}
+
+Values StageEmitter::vectorsOf(OpBuilder &builder, Location loc, Value value) {
+  auto known = vectors.find(value);
+  if (known != vectors.end())
+    return known->second;
+  if (facts.isVarying(value)) {
+    Operation *op = value.getDefiningOp();
+    if (op)
+      return lanesOfIndex(builder, loc, getValueMap(op), op);
+    AffineMap identity = builder.getMultiDimIdentityMap(1);
+    return lanesOfIndex(builder, loc, AffineValueMap(identity, value), nullptr);
+  }
+  Value splat = vector::BroadcastOp::create(
+      builder, loc, vectorOf(value.getType()), scalarOf(value));
+  return Values(interleave, splat);
+}
+
+/// The new forms of `values`, each one scalar or all its vectors according to
+/// whether the old value in `pattern` varies.
+SmallVector<Value> StageEmitter::expand(OpBuilder &builder, Location loc,
+                                        ValueRange values, ValueRange pattern) {
+  SmallVector<Value> result;
+  for (auto [value, model] : llvm::zip_equal(values, pattern)) {
+    if (facts.isVarying(model))
+      llvm::append_range(result, vectorsOf(builder, loc, value));
+    else
+      result.push_back(scalarOf(value));
+  }
+  return result;
+}
+
+void StageEmitter::bindExpanded(ValueRange olds, ValueRange news) {
+  unsigned next = 0;
+  for (Value old : olds) {
+    if (!facts.isVarying(old)) {
+      scalars.map(old, news[next++]);
+      continue;
+    }
+    Values &entry = vectors[old];
+    entry.clear();
+    for (unsigned u = 0; u < interleave; ++u)
+      entry.push_back(news[next++]);
+  }
+}
+
+void StageEmitter::emitLoad(OpBuilder &builder, AffineLoadOp load) {
+  Location loc = load.getLoc();
+  LaneAccess lanes = classifyLanes(load, oldIv, lattice);
+  AffineValueMap map = getIndexMap(load);
+  Value memref = scalarOf(load.getMemRef());
+  auto scalarAt = [&](int64_t offset) -> Value {
+    auto [moved, operands] = shifted(map, offset);
+    return AffineLoadOp::create(builder, loc, memref, moved, operands);
+  };
+  if (!facts.isVarying(load.getResult())) {
+    scalars.map(load.getResult(), scalarAt(0));
+    return;
+  }
+  VectorType type = vectorOf(load.getType());
+  // `more` elements along the row after those of lane 0.
+  auto vectorAt = [&](unsigned u, int64_t more) -> Value {
+    auto [moved, operands] = shifted(map, laneOffset(u));
+    SmallVector<AffineExpr> results(moved.getResults());
+    results.back() = results.back() + more;
+    moved = AffineMap::get(moved.getNumDims(), moved.getNumSymbols(), results,
+                           builder.getContext());
+    return AffineVectorLoadOp::create(builder, loc, type, memref, moved,
+                                      operands);
+  };
+  int64_t last = int64_t(width) - 1;
+  Values result;
+  for (unsigned u = 0; u < interleave; ++u) {
+    switch (lanes.form) {
+    case LaneForm::Uniform:
+      // Uniform over one vector only (a floordiv of the variable).
+      result.push_back(vector::BroadcastOp::create(builder, loc, type,
+                                                   scalarAt(laneOffset(u))));
+      break;
+    case LaneForm::Contiguous:
+      result.push_back(vectorAt(u, 0));
+      break;
+    case LaneForm::Reversed: {
+      Value vector = vectorAt(u, -last);
+      SmallVector<int64_t> order;
+      for (int64_t l = last; l >= 0; --l)
+        order.push_back(l);
+      result.push_back(
+          vector::ShuffleOp::create(builder, loc, vector, vector, order));
+      break;
+    }
+    case LaneForm::Strided: {
+      // One load for each `width` elements of the row, the last moved back so
+      // that it ends at the last lane's element: nothing past it is read.
+      Value sum = vectorAt(u, 0);
+      for (int64_t q = 1; q < lanes.stride; ++q) {
+        bool isLast = q + 1 == lanes.stride;
+        int64_t begin = isLast ? q * last : q * int64_t(width);
+        Value part = vectorAt(u, begin);
+        SmallVector<int64_t> order;
+        for (int64_t l = 0; l <= last; ++l) {
+          int64_t at = l * lanes.stride;
+          int64_t home = std::min(at / int64_t(width), lanes.stride - 1);
+          if (home == q)
+            order.push_back(int64_t(width) + at - begin);
+          else
+            // The first shuffle gathers from the row itself; later ones keep
+            // what was gathered, and lanes still to come take anything.
+            order.push_back(q == 1 && home == 0 ? at : l);
+        }
+        sum = vector::ShuffleOp::create(builder, loc, sum, part, order);
+      }
+      result.push_back(sum);
+      break;
+    }
+    case LaneForm::Separate: {
+      SmallVector<Value> elements;
+      for (unsigned l = 0; l < width; ++l)
+        elements.push_back(scalarAt(laneOffset(u, l)));
+      result.push_back(
+          vector::FromElementsOp::create(builder, loc, type, elements));
+      break;
+    }
+    }
+  }
+  vectors[load.getResult()] = result;
+}
+
+void StageEmitter::emitStore(OpBuilder &builder, AffineStoreOp store) {
+  Location loc = store.getLoc();
+  LaneAccess lanes = classifyLanes(store, oldIv, lattice);
+  AffineValueMap map = getIndexMap(store);
+  Value memref = scalarOf(store.getMemRef());
+  Values values = vectorsOf(builder, loc, store.getValueToStore());
+  int64_t last = int64_t(width) - 1;
+  for (unsigned u = 0; u < interleave; ++u) {
+    if (lanes.form == LaneForm::Contiguous ||
+        lanes.form == LaneForm::Reversed) {
+      Value vector = values[u];
+      int64_t lane = 0;
+      if (lanes.form == LaneForm::Reversed) {
+        SmallVector<int64_t> order;
+        for (int64_t l = last; l >= 0; --l)
+          order.push_back(l);
+        vector = vector::ShuffleOp::create(builder, loc, vector, vector, order);
+        lane = last;
+      }
+      auto [moved, operands] = shifted(map, laneOffset(u, lane));
+      AffineVectorStoreOp::create(builder, loc, vector, memref, moved,
+                                  operands);
+      continue;
+    }
+    for (unsigned l = 0; l < width; ++l) {
+      Value element =
+          vector::ExtractOp::create(builder, loc, values[u], int64_t(l));
+      auto [moved, operands] = shifted(map, laneOffset(u, l));
+      AffineStoreOp::create(builder, loc, element, memref, moved, operands);
+    }
+  }
+}
+
+void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
+  Location loc = load.getLoc();
+  SmallVector<Values> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(facts.isVarying(index) ? vectorsOf(builder, loc, index)
+                                             : Values());
+  Values result;
+  for (unsigned u = 0; u < interleave; ++u) {
+    SmallVector<Value> elements;
+    for (unsigned l = 0; l < width; ++l) {
+      SmallVector<Value> at;
+      for (auto [old, lanes] : llvm::zip_equal(load.getIndices(), indices))
+        at.push_back(lanes.empty() ? scalarOf(old)
+                                   : vector::ExtractOp::create(
+                                         builder, loc, lanes[u], int64_t(l))
+                                         .getResult());
+      elements.push_back(
+          memref::LoadOp::create(builder, loc, scalarOf(load.getMemRef()), at));
+    }
+    result.push_back(vector::FromElementsOp::create(
+        builder, loc, vectorOf(load.getType()), elements));
+  }
+  vectors[load.getResult()] = result;
+}
+
+void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
+  Location loc = loop.getLoc();
+  SmallVector<Value> inits =
+      expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
+  auto mapped = [&](ValueRange values) {
+    SmallVector<Value> result;
+    for (Value value : values)
+      result.push_back(scalarOf(value));
+    return result;
+  };
+  auto newLoop = AffineForOp::create(
+      builder, loc, mapped(loop.getLowerBoundOperands()),
+      loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
+      loop.getUpperBoundMap(), loop.getStepAsInt(), inits,
+      [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
+        scalars.map(loop.getInductionVar(), iv);
+        bindExpanded(loop.getRegionIterArgs(), arguments);
+        emitBlock(inner, *loop.getBody());
+        AffineYieldOp::create(inner, loc,
+                              expand(inner, loc, loop.getYieldedValues(),
+                                     loop.getRegionIterArgs()));
+      });
+  bindExpanded(loop.getResults(), newLoop.getResults());
+}
+
+/// An affine.if or scf.if whose condition is the same in all lanes.
+void StageEmitter::emitIf(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  SmallVector<Type> types;
+  for (Value result : op->getResults()) {
+    if (facts.isVarying(result))
+      types.append(interleave, vectorOf(result.getType()));
+    else
+      types.push_back(result.getType());
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(scalarOf(operand));
+  OperationState state(loc, op->getName(), operands, types, op->getAttrs());
+  for (unsigned r = 0, e = op->getNumRegions(); r < e; ++r)
+    state.addRegion();
+  Operation *newOp = builder.create(state);
+  for (auto [oldRegion, newRegion] :
+       llvm::zip_equal(op->getRegions(), newOp->getRegions())) {
+    if (oldRegion.empty())
+      continue;
+    Block *block = new Block();
+    newRegion.push_back(block);
+    OpBuilder inner = OpBuilder::atBlockBegin(block);
+    emitBlock(inner, oldRegion.front());
+    Operation *yield = oldRegion.front().getTerminator();
+    SmallVector<Value> yielded =
+        expand(inner, loc, yield->getOperands(), op->getResults());
+    if (isa<scf::IfOp>(op))
+      scf::YieldOp::create(inner, loc, yielded);
+    else
+      AffineYieldOp::create(inner, loc, yielded);
+  }
+  bindExpanded(op->getResults(), newOp->getResults());
+}
+
+/// An scf.if whose condition varies: both sides are free of effects and run.
+void StageEmitter::emitSelects(OpBuilder &builder, scf::IfOp op) {
+  Location loc = op.getLoc();
+  Values condition = vectorsOf(builder, loc, op.getCondition());
+  emitBlock(builder, *op.thenBlock());
+  emitBlock(builder, *op.elseBlock());
+  for (auto [result, yes, no] :
+       llvm::zip_equal(op.getResults(), op.thenYield().getOperands(),
+                       op.elseYield().getOperands())) {
+    Values yesVectors = vectorsOf(builder, loc, yes);
+    Values noVectors = vectorsOf(builder, loc, no);
+    Values selected;
+    for (unsigned u = 0; u < interleave; ++u)
+      selected.push_back(arith::SelectOp::create(builder, loc, condition[u],
+                                                 yesVectors[u], noVectors[u]));
+    vectors[result] = selected;
+  }
+}
+
+void StageEmitter::emitFma(OpBuilder &builder, Operation *sum,
+                           Operation *product) {
+  Location loc = sum->getLoc();
+  Value addend = sum->getOperand(0).getDefiningOp() == product
+                     ? sum->getOperand(1)
+                     : sum->getOperand(0);
+  Values left = vectorsOf(builder, loc, product->getOperand(0));
+  Values right = vectorsOf(builder, loc, product->getOperand(1));
+  Values accumulators = vectorsOf(builder, loc, addend);
+  Values result;
+  for (unsigned u = 0; u < interleave; ++u)
+    result.push_back(vector::FMAOp::create(builder, loc, left[u], right[u],
+                                           accumulators[u]));
+  vectors[sum->getResult(0)] = result;
+}
+
+void StageEmitter::emitElementwise(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  SmallVector<Values> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(vectorsOf(builder, loc, operand));
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(vectorOf(type));
+  SmallVector<Values> results(op->getNumResults());
+  for (unsigned u = 0; u < interleave; ++u) {
+    SmallVector<Value> lane;
+    for (const Values &values : operands)
+      lane.push_back(values[u]);
+    OperationState state(loc, op->getName(), lane, types, op->getAttrs());
+    Operation *newOp = builder.create(state);
+    for (auto [values, value] : llvm::zip_equal(results, newOp->getResults()))
+      values.push_back(value);
+  }
+  for (auto [old, values] : llvm::zip_equal(op->getResults(), results))
+    vectors[old] = values;
+}
+
+void StageEmitter::emitOp(OpBuilder &builder, Operation *op) {
+  if (facts.fusedProducts.contains(op))
+    return;
+  if (auto load = dyn_cast<AffineLoadOp>(op))
+    return emitLoad(builder, load);
+  if (auto store = dyn_cast<AffineStoreOp>(op))
+    return emitStore(builder, store);
+  if (auto loop = dyn_cast<AffineForOp>(op))
+    return emitLoop(builder, loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    if (facts.isVarying(branch.getCondition()))
+      return emitSelects(builder, branch);
+  if (isa<AffineIfOp, scf::IfOp>(op))
+    return emitIf(builder, op);
+  bool isVarying = llvm::any_of(
+      op->getResults(), [&](Value value) { return facts.isVarying(value); });
+  if (!isVarying) {
+    builder.clone(*op, scalars);
+    return;
+  }
+  // Computed where used: most are indices of accesses that were composed.
+  if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
+    return;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return emitIndirectLoad(builder, load);
+  if (Operation *product = facts.products.lookup(op))
+    return emitFma(builder, op, product);
+  emitElementwise(builder, op);
+}
+
+void StageEmitter::emitBlock(OpBuilder &builder, Block &block) {
+  for (Operation &op : block.without_terminator())
+    emitOp(builder, &op);
+}
+
+SmallVector<Value> StageEmitter::emitBody(OpBuilder &builder, AffineForOp loop,
+                                          Value iv, ValueRange accumulators) {
+  scalars.map(loop.getInductionVar(), iv);
+  bindExpanded(loop.getRegionIterArgs(), accumulators);
+  emitBlock(builder, *loop.getBody());
+  return expand(builder, loop.getLoc(), loop.getYieldedValues(),
+                loop.getRegionIterArgs());
+}
+
+//===----------------------------------------------------------------------===//
+// All stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Bounds of one stage.
+struct StageBounds {
+  AffineValueMap lower, upper;
+};
+} // namespace
+
+/// Bounds of stage `index`. Stage k covers whole chunks of width * interleave
+/// iterations from where the stage before it stopped.
+static StageBounds getStageBounds(const VectorPlan &plan, unsigned index) {
+  AffineForOp loop = plan.loop;
+  const VectorStage &stage = plan.stages[index];
+  Bounds bounds = getBounds(loop);
+  int64_t step = loop.getStepAsInt();
+  if (plan.trip.exact) {
+    int64_t chunk = int64_t(stage.width) * stage.interleave;
+    AffineExpr begin = bounds.lower + stage.begin * step;
+    AffineExpr end = bounds.lower + (stage.begin + stage.count * chunk) * step;
+    return {makeBound(bounds, begin), makeBound(bounds, end)};
+  }
+  auto endOf = [&](AffineExpr upper, int64_t chunk) {
+    AffineExpr trips = (upper - bounds.lower).ceilDiv(step);
+    return bounds.lower + trips.floorDiv(chunk) * (chunk * step);
+  };
+  SmallVector<AffineExpr, 2> lower{bounds.lower}, upper;
+  if (index > 0) {
+    const VectorStage &before = plan.stages[index - 1];
+    int64_t chunk = int64_t(before.width) * before.interleave;
+    for (auto [expr, distance] :
+         llvm::zip_equal(bounds.upper, plan.trip.distances))
+      if (!distance || *distance % chunk != 0)
+        lower.push_back(endOf(expr, chunk));
+    // Nothing is left over where every bound is a whole number of chunks away.
+    if (lower.size() == 1)
+      lower = {bounds.upper.front()};
+  }
+  int64_t chunk = int64_t(stage.width) * stage.interleave;
+  for (AffineExpr expr : bounds.upper)
+    upper.push_back(chunk == 1 ? expr : endOf(expr, chunk));
+  return {makeBound(bounds, lower), makeBound(bounds, upper)};
+}
+
+static void mark(AffineForOp loop) {
+  loop->setAttr("polynest.vectorized", UnitAttr::get(loop.getContext()));
+}
+
+void vectorizeLoop(const VectorPlan &plan) {
+  AffineForOp loop = plan.loop;
+  Location loc = loop.getLoc();
+  OpBuilder builder(loop);
+  SmallVector<Value> scalars(loop.getInits());
+  // One vector a reduction while stages are wide; null before the first.
+  SmallVector<Value> wide(scalars.size());
+  auto finish = [&]() {
+    for (auto [reduction, vector, scalar] :
+         llvm::zip_equal(plan.facts.reductions, wide, scalars)) {
+      if (!vector)
+        continue;
+      Value lane = vector::ExtractOp::create(
+          builder, loc, narrow(builder, loc, reduction.kind, vector, 1),
+          int64_t(0));
+      scalar = isIdempotent(reduction.kind)
+                   ? lane
+                   : arith::getReductionOp(reduction.kind, builder, loc, scalar,
+                                           lane);
+      vector = {};
+    }
+  };
+  SmallVector<AffineForOp> made;
+  for (unsigned index = 0, e = plan.stages.size(); index < e; ++index) {
+    const VectorStage &stage = plan.stages[index];
+    StageBounds bounds = getStageBounds(plan, index);
+    auto lowerOperands = bounds.lower.getOperands();
+    auto upperOperands = bounds.upper.getOperands();
+    if (stage.width == 1) {
+      finish();
+      auto rest = cast<AffineForOp>(builder.clone(*loop));
+      rest.setLowerBound(lowerOperands, bounds.lower.getAffineMap());
+      rest.setUpperBound(upperOperands, bounds.upper.getAffineMap());
+      for (auto [operand, value] :
+           llvm::zip_equal(rest.getInitsMutable(), scalars))
+        operand.set(value);
+      scalars.assign(rest.result_begin(), rest.result_end());
+      made.push_back(rest);
+      continue;
+    }
+    SmallVector<Value> inits;
+    for (auto [reduction, vector, scalar] :
+         llvm::zip_equal(plan.facts.reductions, wide, scalars)) {
+      auto type = VectorType::get(int64_t(stage.width), scalar.getType());
+      Value neutral =
+          isIdempotent(reduction.kind)
+              ? vector::BroadcastOp::create(builder, loc, type, scalar)
+                    .getResult()
+              : makeIdentity(builder, loc, reduction.kind, type);
+      inits.push_back(
+          vector ? narrow(builder, loc, reduction.kind, vector, stage.width)
+                 : neutral);
+      inits.append(stage.interleave - 1, neutral);
+    }
+    StageEmitter emitter(plan, stage);
+    int64_t chunk = int64_t(stage.width) * stage.interleave;
+    auto newLoop = AffineForOp::create(
+        builder, loc, lowerOperands, bounds.lower.getAffineMap(), upperOperands,
+        bounds.upper.getAffineMap(), chunk * loop.getStepAsInt(), inits,
+        [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
+          AffineYieldOp::create(inner, loc,
+                                emitter.emitBody(inner, loop, iv, arguments));
+        });
+    made.push_back(newLoop);
+    for (unsigned r = 0; r < wide.size(); ++r) {
+      ValueRange parts =
+          newLoop.getResults().slice(r * stage.interleave, stage.interleave);
+      SmallVector<Value> vectors(parts);
+      // Pairwise, always in the same order.
+      while (vectors.size() > 1) {
+        SmallVector<Value> next;
+        for (unsigned i = 0; i + 1 < vectors.size(); i += 2)
+          next.push_back(arith::getReductionOp(plan.facts.reductions[r].kind,
+                                               builder, loc, vectors[i],
+                                               vectors[i + 1]));
+        if (vectors.size() % 2)
+          next.push_back(vectors.back());
+        vectors = next;
+      }
+      wide[r] = vectors.front();
+    }
+  }
+  finish();
+  loop->replaceAllUsesWith(scalars);
+  loop->erase();
+  for (AffineForOp stage : made) {
+    mark(stage);
+    (void)promoteIfSingleIteration(stage);
+  }
+}
+
+} // namespace polynest

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/VectorizeUtils.h: the mechanics of vectorizing one loop in place.
+//
+// A vectorized loop runs in stages: a main stage of `interleave` vectors of
+// `width` lanes an iteration, then narrower ones, then the scalar loop for what
+// is left. Values of the body are either uniform (equal in all lanes, kept
+// scalar) or varying (one vector for each of the interleaved ones).
+#ifndef POLYNEST_TRANSFORMS_VECTORIZEUTILS_H
+#define POLYNEST_TRANSFORMS_VECTORIZEUTILS_H
+
+#include "Analysis/Dependence.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/IR/AffineValueMap.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <optional>
+
+namespace polynest {
+
+/// How the lanes of one vector meet memory.
+enum class LaneForm {
+  Uniform,    ///< all lanes at one element
+  Contiguous, ///< lane l at l elements after lane 0
+  Reversed,   ///< lane l at l elements before lane 0
+  Strided,    ///< lane l at 2 l to 4 l elements after lane 0, in one row
+  Separate    ///< anything else: lane by lane
+};
+
+struct LaneAccess {
+  LaneForm form = LaneForm::Separate;
+  /// Elements between lanes; for Contiguous, Reversed and Strided.
+  int64_t stride = 0;
+};
+
+/// Where the lanes of a vector begin: at lane 0 of iterations
+/// `start + width * step * t`. Without a constant start nothing is known.
+struct LaneLattice {
+  int64_t step = 1;
+  unsigned width = 1;
+  std::optional<int64_t> start;
+};
+
+/// What `expr` gains from one lane to the next while dimension `position` is
+/// the vectorized variable; none if that differs between lanes. Handles
+/// floordiv and mod where the lattice keeps all lanes in one period.
+std::optional<int64_t> getLaneDelta(mlir::AffineExpr expr, unsigned position,
+                                    const LaneLattice &lattice);
+
+/// True for elements whose vectors lie in memory as the elements do: whole
+/// bytes of a power of two. Vectors of i1 or i4 are packed, memrefs of them
+/// are not.
+bool hasVectorLayout(mlir::Type elementType);
+
+/// The composed, canonical index map of an affine.load or affine.store.
+mlir::affine::AffineValueMap getIndexMap(mlir::Operation *access);
+
+/// The composed map of an affine.apply, min or max.
+mlir::affine::AffineValueMap getValueMap(mlir::Operation *op);
+
+/// Form of an affine.load or affine.store in lanes of the variable `iv`.
+LaneAccess classifyLanes(mlir::Operation *access, mlir::Value iv,
+                         const LaneLattice &lattice);
+
+/// Trip count of a loop as far as it is known.
+struct TripInfo {
+  /// Exact count.
+  std::optional<int64_t> exact;
+  /// Upper bound, from whichever upper bound is a constant away.
+  std::optional<int64_t> most;
+  /// Constant lower bound.
+  std::optional<int64_t> start;
+  /// For each result of the upper bound map, its distance from the lower bound
+  /// in iterations, where constant.
+  llvm::SmallVector<std::optional<int64_t>, 2> distances;
+};
+
+/// None if the lower bound is a max of several, or the step 0.
+std::optional<TripInfo> getTripInfo(mlir::affine::AffineForOp loop);
+
+/// What is known about the values inside a loop that is to be vectorized.
+struct LaneFacts {
+  /// Values that may differ between lanes.
+  llvm::DenseSet<mlir::Value> varying;
+  /// Sums in a reduction whose addend is a product used nowhere else: they
+  /// become fused multiply-adds. From sum to product.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> products;
+  llvm::DenseSet<mlir::Operation *> fusedProducts;
+  /// One entry for each iter_args value of the loop, in their order.
+  llvm::SmallVector<Reduction, 2> reductions;
+  /// Running an iteration twice gives what running it once does.
+  bool isRepeatable = false;
+
+  bool isVarying(mlir::Value value) const { return varying.contains(value); }
+};
+
+/// One stretch of a vectorized loop.
+struct VectorStage {
+  unsigned width = 1;
+  /// 1: the scalar loop, if width is 1 too.
+  unsigned interleave = 1;
+  /// With a known trip count: first iteration and number of (vector)
+  /// iterations.
+  int64_t begin = 0, count = 0;
+  /// By how many iterations the last of the interleaved vectors is moved back,
+  /// so that it ends where the loop does and repeats some of what the one
+  /// before it does. Off the lattice then.
+  int64_t shift = 0;
+};
+
+struct VectorPlan {
+  mlir::affine::AffineForOp loop;
+  LaneFacts facts;
+  TripInfo trip;
+  unsigned width = 1, interleave = 1;
+  llvm::SmallVector<VectorStage, 4> stages;
+};
+
+/// True if the boundary between a stage of `chunk` iterations and the next can
+/// be written as one affine bound.
+bool canSplitAt(const TripInfo &trip, int64_t chunk);
+
+/// Carries out the plan; the loop is replaced.
+void vectorizeLoop(const VectorPlan &plan);
+
+} // namespace polynest
+
+#endif // POLYNEST_TRANSFORMS_VECTORIZEUTILS_H

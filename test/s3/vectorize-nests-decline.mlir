@@ -1,0 +1,177 @@
+// Properties: a loop stays scalar, with the reason remarked, if it carries a
+// dependence (@carried), if another memref may share storage with what it
+// writes (@alias, @view), if it carries a value that is no reduction (@scan), if
+// inner bounds (@triangle) or conditions (@padding) depend on it, if it holds
+// operations with effects (@call) or without vectors (@complex), if all
+// iterations store to one place (@last), if lane by lane accesses cost more than
+// they gain (@column), or if it is too short (@short). Vectors of i1 would be
+// packed in memory, memrefs of i1 are not: no vector access (@bits).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+// CHECK-LABEL: func @carried
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 2]]:{{.*}}vectorize-nests
+func.func @carried(%A: memref<65xf32>) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<65xf32>
+    affine.store %a, %A[%i + 1] : memref<65xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @alias
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+func.func @alias(%A: memref<65xf32> {polynest.mutable},
+                 %B: memref<65xf32> {polynest.mutable}) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<65xf32>
+    affine.store %a, %B[%i] : memref<65xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @view
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+func.func @view(%A: memref<9xf32>) {
+  %V = memref.reinterpret_cast %A to offset: [0], sizes: [9], strides: [1]
+    : memref<9xf32> to memref<9xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %A[%i] : memref<9xf32>
+    %s = arith.addf %a, %a : f32
+    affine.store %s, %V[%i + 1] : memref<9xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @scan
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+// REMARK-SAME: carries a value that is no reduction
+func.func @scan(%A: memref<64xf32>, %B: memref<64xf32> {polynest.result},
+                %x: f32) {
+  %r = affine.for %i = 0 to 64 iter_args(%s = %x) -> f32 {
+    %a = affine.load %A[%i] : memref<64xf32>
+    %t = arith.addf %s, %a : f32
+    affine.store %t, %B[%i] : memref<64xf32>
+    affine.yield %t : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @triangle
+//       CHECK: affine.for %{{.+}} = 0 to 64 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+func.func @triangle(%A: memref<64x64xf32>, %x: f32) {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to affine_map<(d0) -> (d0)>(%i) {
+      affine.store %x, %A[%j, %i] : memref<64x64xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @padding
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+// REMARK-SAME: condition depends on the loop
+func.func @padding(%A: memref<64xf32>, %B: memref<64xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    affine.if affine_set<(d0) : (d0 - 3 >= 0)>(%i) {
+      %a = affine.load %A[%i - 3] : memref<64xf32>
+      affine.store %a, %B[%i] : memref<64xf32>
+    }
+  }
+  return
+}
+
+func.func private @f(f32) -> f32
+
+// CHECK-LABEL: func @call
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+// REMARK-SAME: operation has effects or regions
+func.func @call(%A: memref<64xf32>) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<64xf32>
+    %b = func.call @f(%a) : (f32) -> f32
+    affine.store %b, %A[%i] : memref<64xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @complex
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+// REMARK-SAME: loaded type has no vectors
+func.func @complex(%A: memref<64xcomplex<f32>>) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<64xcomplex<f32>>
+    %b = complex.neg %a : complex<f32>
+    affine.store %b, %A[%i] : memref<64xcomplex<f32>>
+  }
+  return
+}
+
+// CHECK-LABEL: func @last
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+// REMARK-SAME: all iterations store to one location
+func.func @last(%A: memref<64xf32>, %B: memref<1xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<64xf32>
+    affine.store %a, %B[0] : memref<1xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @column
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+// REMARK-SAME: vector code costs
+func.func @column(%A: memref<64x64xf32>,
+                  %B: memref<64x64xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i, 0] : memref<64x64xf32>
+    affine.store %a, %B[%i, 0] : memref<64x64xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @short
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 3]]:
+// REMARK-SAME: too few iterations
+func.func @short(%A: memref<64xf32>) {
+  affine.for %i = 0 to 1 {
+    %a = affine.load %A[%i] : memref<64xf32>
+    affine.store %a, %A[%i + 1] : memref<64xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @bits
+//   CHECK-NOT: affine.vector
+//       CHECK: return
+func.func @bits(%A: memref<64xi1>, %B: memref<64xi1> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %a = affine.load %A[%i] : memref<64xi1>
+    affine.store %a, %B[%i] : memref<64xi1>
+  }
+  return
+}
