@@ -698,6 +698,8 @@ class CallBlock:
         pointer = POINTER(c_int64)
         for item, memref, (at, middle) in zip(everything, memrefs, places):
             memref.dtype, memref.rank = item[0], len(item[1])
+            # Not read before it is set; questions about sizes want some.
+            memref.data = base
             memref.sizes = ctypes.cast(base + 8 * at, pointer)
             if middle is not None:
                 memref.strides = ctypes.cast(base + 8 * middle, pointer)

@@ -226,59 +226,83 @@ class Region:
 
 def partition(
     graph: torch.fx.Graph, rejected: dict[str, str]
-) -> tuple[list[Region], dict[str, int]]:
-    """Regions in order of execution, and the level of every other node.
+) -> tuple[list[Region], dict[torch.fx.Node, int]]:
+    """Regions in order of execution, and the level of every node.
 
-    A node's level counts how often the way to it left a region: nodes of one
-    level that can be compiled form one region, and the region of a level runs
-    before the eager nodes of that level, so that no cycle can arise. Linear
-    in nodes and edges.
+    A node's level counts how often the way to it came out of an eager op: the
+    nodes of one level that can be compiled form one region, which runs before
+    the eager nodes of that level, so that no cycle can arise. Numbers (sizes
+    and what is computed from them) belong to no region: each region computes
+    those it needs. Linear in nodes and edges.
     """
     level: dict[torch.fx.Node, int] = {}
     inside: dict[torch.fx.Node, bool] = {}
+    late: dict[torch.fx.Node, bool] = {}  # waits for eager ops of its level
     members: dict[int, list[torch.fx.Node]] = {}
     for node in graph.nodes:
+        before = node.all_input_nodes
         if node.op != "call_function":
-            level[node], inside[node] = 0, False
-            if node.op == "output":
-                level[node] = max(
-                    (level[p] for p in node.all_input_nodes), default=0
-                )
+            level[node] = max((level[p] for p in before), default=0)
+            inside[node] = late[node] = False
             continue
+        number = is_symbolic_scalar(node)
         if node.target is operator.getitem:
-            inside[node] = inside[node.args[0]] and not is_symbolic_scalar(node)
+            inside[node] = not number and inside[node.args[0]]
         else:
-            inside[node] = (
-                node.name not in rejected and not is_symbolic_scalar(node)
-            )
-        own = 0
-        for p in node.all_input_nodes:
-            cross = p.op == "call_function" and inside[node] and not inside[p]
-            own = max(own, level[p] + (1 if cross else 0))
-        level[node] = own
+            inside[node] = not number and node.name not in rejected
+        step = 1 if inside[node] else 0
+        level[node] = max(
+            (level[p] + (step if late[p] else 0) for p in before), default=0
+        )
+        late[node] = not inside[node] and (
+            not number
+            or any(late[p] and level[p] == level[node] for p in before)
+        )
         if inside[node]:
-            members.setdefault(own, []).append(node)
+            members.setdefault(level[node], []).append(node)
+    kept = {
+        k: v
+        for k, v in members.items()
+        if any(n.target not in _TRIVIAL for n in v)
+    }
+    compiled = {n for nodes in kept.values() for n in nodes}
+    live = _live_outside(graph, compiled)
     regions = []
-    for number in sorted(members):
-        nodes = members[number]
-        if all(n.target in _TRIVIAL for n in nodes):
-            continue
-        region = Region(number, nodes)
-        chosen = set(nodes)
+    for number in sorted(kept):
+        region = Region(number, kept[number])
+        chosen = set(region.nodes)
         seen: dict[torch.fx.Node, None] = {}
-        for n in nodes:
+        for n in region.nodes:
             for p in n.all_input_nodes:
-                if p not in chosen:
+                if p not in chosen and not is_symbolic_scalar(p):
                     seen.setdefault(p)
         region.inputs = list(seen)
         region.outputs = [
             n
-            for n in nodes
-            if any(u not in chosen for u in n.users)
-            and isinstance(n.meta.get("val"), torch.Tensor)
+            for n in region.nodes
+            if isinstance(n.meta.get("val"), torch.Tensor)
+            and any(u not in chosen and _is_live(u, live) for u in n.users)
         ]
-        regions.append(region)
-    return regions, {n.name: v for n, v in level.items()}
+        if region.outputs:
+            regions.append(region)
+    return regions, level
+
+
+def _live_outside(graph: torch.fx.Graph, compiled: set) -> set:
+    """Numbers that are computed outside of every region: those that eager ops
+    and the outputs need."""
+    live = set()
+    for node in reversed(graph.nodes):
+        if node in compiled:
+            continue
+        if node in live or not is_symbolic_scalar(node):
+            live.update(p for p in node.all_input_nodes if p not in compiled)
+            live.add(node)
+    return live
+
+
+def _is_live(node: torch.fx.Node, live: set) -> bool:
+    return not is_symbolic_scalar(node) or node in live
 
 
 # -- shapes and strides --------------------------------------------------------
@@ -353,17 +377,11 @@ class _RegionGraph:
         self.last: torch.fx.Node | None = None
 
     def build(self) -> tuple[torch.fx.Graph, list[Result]]:
-        tensors = [
-            n
-            for n in self.region.inputs
-            if isinstance(self._constant(n), torch.Tensor)
-            or isinstance(n.meta.get("val"), torch.Tensor)
-        ]
-        for node in tensors:
-            self._add_tensor(node)
         for node in self.region.inputs:
-            if node not in self.map and is_symbolic_scalar(node):
-                self.map[node] = self._symbol(node)
+            if isinstance(self._constant(node), torch.Tensor) or isinstance(
+                node.meta.get("val"), torch.Tensor
+            ):
+                self._add_tensor(node)
         for node in self.region.nodes:
             copy = self.graph.node_copy(node, lambda n: self._lookup(n))
             copy.meta = dict(node.meta)
@@ -377,7 +395,9 @@ class _RegionGraph:
         self._mark_places()
         return self.graph, results
 
-    def _lookup(self, node: torch.fx.Node) -> torch.fx.Node:
+    def _lookup(self, node: torch.fx.Node) -> Any:
+        if node not in self.map and is_symbolic_scalar(node):
+            self.map[node] = self._symbol(node)
         if node not in self.map:
             raise RegionRefused(
                 f"input '{node.name}' is neither a tensor nor a number",
@@ -472,9 +492,10 @@ class _RegionGraph:
         if known is not None:
             return self._call(aten.sym_size.int, known, value)
         if node.op == "call_function" and all(
-            is_symbolic_scalar(p) for p in node.all_input_nodes
+            p in self.map or is_symbolic_scalar(p)
+            for p in node.all_input_nodes
         ):
-            args = map_arg(node.args, self._symbol)
+            args = map_arg(node.args, self._lookup)
             return self._call(node.target, args, value)
         if isinstance(value, torch.SymBool):
             raise RegionRefused(

@@ -1,0 +1,742 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The backend behind torch.compile(f, backend="polynest").
+
+AOTAutograd makes functional graphs of what Dynamo found, for inference and for
+training. Each graph is split into regions that are compiled and ops that stay
+with eager (polynest.report() says which and why). Options, all optional:
+
+    torch.compile(f, backend="polynest", options={
+        "opt_level": "default",      or "plain"
+        "numerics": "default",       or "strict"
+        "target": "host",            a name, see `python -m polynest --targets`
+        "results": "auto",           or "pool", "torch": where results live
+        "fallback": True,            False: an op left to eager is an error
+        "disabled_passes": "",       comma-separated flags
+    })
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import weakref
+from dataclasses import dataclass, field
+from typing import Any, Callable, Sequence
+
+import torch
+import torch.fx
+
+from polynest import _capi, _lowering, env, errors
+from polynest import torch_frontend as frontend
+from polynest.handles import Context, Module, Options, Target
+from polynest.program import POOL_FROM_BYTES, Program, torch_maker
+
+_DEFAULTS: dict[str, Any] = {
+    "opt_level": "default",
+    "numerics": "default",
+    "target": "host",
+    "results": "auto",
+    "fallback": True,
+    "disabled_passes": "",
+}
+
+# -- what was done, for the user -------------------------------------------------
+
+
+@dataclass
+class GraphReport:
+    """What became of one graph. Times in seconds."""
+
+    kind: str
+    ops: int = 0
+    regions: int = 0
+    fallbacks: list[frontend.Fallback] = field(default_factory=list)
+    frontend_s: float = 0.0
+    compile_s: float = 0.0
+    stages_ns: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        return not self.fallbacks
+
+    def __str__(self) -> str:
+        if self.whole:
+            fate = "compiled whole"
+        else:
+            fate = f"{len(self.fallbacks)} left to eager"
+        lines = [
+            f"{self.kind} graph, {self.ops} ops: {fate}; {self.regions} "
+            f"region{'' if self.regions == 1 else 's'}, lowered in "
+            f"{self.frontend_s:.2f} s, compiled in {self.compile_s:.2f} s"
+        ]
+        lines += [f"  {f}" for f in self.fallbacks]
+        return "\n".join(lines)
+
+
+_REPORTS: list[GraphReport] = []
+_REPORTS_LIMIT = 1000
+
+
+def reports() -> list[GraphReport]:
+    """One report a graph, in order of compilation."""
+    return list(_REPORTS)
+
+
+def reset_reports() -> None:
+    _REPORTS.clear()
+
+
+def report() -> str:
+    """What was compiled so far and what stayed with eager, as text."""
+    return "\n".join(map(str, _REPORTS)) or "no graph was compiled yet"
+
+
+def explain_fallbacks() -> list[frontend.Fallback]:
+    """Every op that stayed with eager so far, with the reason."""
+    return [f for r in _REPORTS for f in r.fallbacks]
+
+
+def _add_report(item: GraphReport) -> None:
+    if len(_REPORTS) >= _REPORTS_LIMIT:
+        del _REPORTS[0]
+    _REPORTS.append(item)
+
+
+# -- compiled programs -----------------------------------------------------------------
+
+# Graphs of repeated layers, and of a model compiled twice, give equal texts.
+_PROGRAMS: "weakref.WeakValueDictionary[tuple, Program]" = (
+    weakref.WeakValueDictionary()
+)
+_PROGRAMS_LOCK = threading.Lock()
+
+
+def _program(text: str, options: dict[str, Any]) -> Program:
+    key = (
+        text,
+        options["opt_level"],
+        options["numerics"],
+        options["target"],
+        options["disabled_passes"],
+    )
+    with _PROGRAMS_LOCK:
+        found = _PROGRAMS.get(key)
+    if found is not None:
+        return found
+    flags = [f for f in options["disabled_passes"].split(",") if f]
+    choices = Options(
+        opt_level=options["opt_level"],
+        numerics=options["numerics"],
+        disabled_passes=flags,
+    )
+    with Context() as context, Target(options["target"]) as target:
+        with Module(context, text, "graph") as module:
+            program = Program(module.executable(target, choices))
+    with _PROGRAMS_LOCK:
+        return _PROGRAMS.setdefault(key, program)
+
+
+class _Signature:
+    """Result makers and free call blocks for one set of sizes."""
+
+    __slots__ = ("makers", "blocks", "inputs", "results")
+
+    def __init__(self, inputs, results, makers) -> None:
+        self.inputs, self.results, self.makers = inputs, results, makers
+        self.blocks: list[_capi.CallBlock] = []
+
+    def block(self) -> _capi.CallBlock:
+        return _capi.CallBlock(self.inputs, self.results)
+
+
+class Runner:
+    """Calls one compiled region: tensors in, list of tensors out.
+
+    In the steady state a call reads the data pointers, checks strides, and
+    makes the results; nothing is parsed, compared by name or allocated
+    besides. Calls of several threads may overlap.
+    """
+
+    # FX names the targets of its calls by these.
+    __name__ = "run_region"
+
+    def __init__(
+        self,
+        program: Program,
+        lowered: frontend.Program,
+        results: str,
+        sources: Sequence[int],
+    ) -> None:
+        """`sources[i]` is the position, in the runner's arguments, of the
+        program's argument i; constants have -1."""
+        self._program = program
+        self._entry = program._entry
+        self._lowered = lowered
+        self._results = results
+        self._n_in = len(lowered.arguments)
+        self._permutations = [r.permutation for r in lowered.results]
+        self._constants = []
+        self._tensors = []
+        self._scalars = []
+        self._dynamic = []
+        for i, (argument, source) in enumerate(
+            zip(lowered.arguments, sources)
+        ):
+            place = i * _capi.WORDS
+            if argument.constant is not None:
+                # As the graph has it: contiguous behind the view.
+                held = _behind(argument.constant, argument.view).contiguous()
+                self._constants.append((place, held.data_ptr(), held))
+            elif argument.kind == "scalar":
+                self._scalars.append((place, source, argument.dtype))
+            else:
+                strides = argument.strides
+                if strides is not None and None in strides:
+                    strides = None
+                self._tensors.append((place, source, strides))
+                for d, size in enumerate(argument.sizes):
+                    if size is None:
+                        order = argument.view.order if argument.view else None
+                        self._dynamic.append(
+                            (i, source, order[d] if order else d, d)
+                        )
+        self._signatures: dict[tuple, _Signature] = {}
+        self._fixed = None if self._dynamic else self._signature(())
+
+    def __call__(self, *arguments: Any) -> list[torch.Tensor]:
+        signature = self._fixed
+        if signature is None:
+            key = tuple(
+                [arguments[s].size(d) for _, s, d, _ in self._dynamic]
+            )
+            signature = self._signatures.get(key)
+            if signature is None:
+                signature = self._signature(key)
+                if len(self._signatures) >= 256:
+                    self._signatures.clear()
+                self._signatures[key] = signature
+        try:
+            block = signature.blocks.pop()
+        except IndexError:
+            block = signature.block()
+            for place, address, _ in self._constants:
+                block.words[place] = address
+        words = block.words
+        held = None
+        for place, source, strides in self._tensors:
+            tensor = arguments[source]
+            if strides is None or tensor.stride() != strides:
+                tensor = _as_expected(tensor, strides)
+                held = (held, tensor)
+            words[place] = tensor.data_ptr()
+        for place, source, dtype in self._scalars:
+            number = torch.tensor(arguments[source], dtype=dtype)
+            held = (held, number)
+            words[place] = number.data_ptr()
+        results = []
+        at = self._n_in * _capi.WORDS
+        for make in signature.makers:
+            words[at], result = make()
+            at += _capi.WORDS
+            results.append(result)
+        block.invoke(self._entry)
+        signature.blocks.append(block)
+        for i, permutation in enumerate(self._permutations):
+            if permutation is not None:
+                results[i] = results[i].permute(permutation)
+        return results
+
+    def _signature(self, key: tuple[int, ...]) -> _Signature:
+        sizes = [list(a.sizes) for a in self._lowered.arguments]
+        for (i, _, _, d), size in zip(self._dynamic, key):
+            sizes[i][d] = size
+        inputs = []
+        for (number, _, _), have, argument in zip(
+            self._program.inputs, sizes, self._lowered.arguments
+        ):
+            strides = argument.strides
+            if argument.view is not None or strides is None or None in strides:
+                strides = None
+            elif strides == tuple(_row_major(have)):
+                strides = None
+            inputs.append((number, tuple(have), strides))
+        shapes = [r.sizes for r in self._lowered.results]
+        if any(None in s for s in shapes):
+            probe = _capi.CallBlock(inputs, [])
+            shapes = _capi.result_sizes(
+                self._entry, probe, [len(s) for s in shapes]
+            )
+        results = [
+            (number, tuple(s), None)
+            for (number, _, _), s in zip(self._program.results, shapes)
+        ]
+        makers = [
+            self._maker(r.dtype, s)
+            for r, (_, s, _) in zip(self._lowered.results, results)
+        ]
+        return _Signature(inputs, results, makers)
+
+    def _maker(
+        self, dtype: torch.dtype, sizes: Sequence[int]
+    ) -> Callable[[], tuple[int, Any]]:
+        count = math.prod(sizes)
+        pooled = self._results == "pool" or (
+            self._results == "auto"
+            and count * dtype.itemsize >= POOL_FROM_BYTES
+        )
+        return torch_maker(_element_name(dtype), sizes, pooled and count > 0)
+
+
+_ELEMENT_NAMES = {
+    **frontend.DTYPE_NAMES,
+    torch.bool: "bool",
+    torch.uint8: "u8",
+}
+
+
+def _element_name(dtype: torch.dtype) -> str:
+    return _ELEMENT_NAMES[dtype]
+
+
+def _behind(
+    tensor: torch.Tensor, view: frontend.StridedView | None
+) -> torch.Tensor:
+    if view is None:
+        return tensor
+    for d in view.expanded:
+        tensor = tensor.narrow(d, 0, 1)
+    return tensor.permute(view.order)
+
+
+def _row_major(sizes: Sequence[int]) -> list[int]:
+    out, step = [0] * len(sizes), 1
+    for d in range(len(sizes) - 1, -1, -1):
+        out[d] = step
+        step *= max(sizes[d], 1)
+    return out
+
+
+def _as_expected(
+    tensor: torch.Tensor, strides: tuple[int, ...] | None
+) -> torch.Tensor:
+    """A tensor with the strides that the program was compiled for. Guards of
+    Dynamo make copies rare: results of eager ops whose strides differ from
+    what their fake tensors said."""
+    if strides is None:
+        return tensor.contiguous()
+    if all(
+        n == 1 or have == want
+        for n, have, want in zip(tensor.shape, tensor.stride(), strides)
+    ):
+        return tensor
+    return torch.empty_strided(
+        tensor.shape, strides, dtype=tensor.dtype
+    ).copy_(tensor)
+
+
+# -- from a graph to something callable ---------------------------------------------------
+
+
+class GraphCompiler:
+    """Compiles one ATen graph for a backend call's options."""
+
+    def __init__(
+        self, options: dict[str, Any], kind: str, kinds: dict[int, str]
+    ) -> None:
+        self.options = options
+        self.kinds = kinds
+        self.report = GraphReport(kind)
+
+    def compile(self, module: torch.fx.GraphModule) -> Callable:
+        graph = module.graph
+        kinds = self._argument_kinds(graph)
+        rejected = {}
+        for node in graph.nodes:
+            if node.op == "call_function" and not (
+                frontend.is_symbolic_scalar(node)
+            ):
+                self.report.ops += node.target is not _GETITEM
+                reason = frontend.refusal(node)
+                if reason is not None:
+                    rejected[node.name] = reason
+        done: dict[tuple[str, ...], tuple] = {}
+        while True:
+            regions, level = frontend.partition(graph, rejected)
+            refused = self._compile_regions(
+                module, regions, kinds, done, rejected
+            )
+            if not refused:
+                break
+        self._explain(graph, rejected, regions)
+        self.report.regions = len(regions)
+        _add_report(self.report)
+        if self.report.fallbacks and (
+            env.strict() or not self.options["fallback"]
+        ):
+            raise errors.UnsupportedError(
+                "ops would stay with eager: "
+                + "; ".join(map(str, self.report.fallbacks))
+            )
+        runners = [done[r.key] for r in regions]
+        return _assemble(
+            module, regions, level, runners, self.options["results"]
+        )
+
+    def _argument_kinds(self, graph: torch.fx.Graph) -> dict[str, str]:
+        kinds = {}
+        for node in graph.find_nodes(op="placeholder"):
+            at = getattr(node.meta.get("desc"), "idx", None)
+            if at in self.kinds:
+                kinds[node.name] = self.kinds[at]
+        return kinds
+
+    def _compile_regions(
+        self, module, regions, kinds, done, rejected
+    ) -> bool:
+        """Fills `done`; True where a region was refused and `rejected` grew,
+        so that the graph must be partitioned again."""
+        for region in regions:
+            if region.key in done:
+                continue
+            try:
+                done[region.key] = self._compile_region(module, region, kinds)
+            except frontend.RegionRefused as refusal:
+                named = {
+                    n.name: refusal.nodes[n.name]
+                    for n in region.nodes
+                    if n.name in refusal.nodes and n.name not in rejected
+                }
+                if named:
+                    rejected.update(_with_equals(region, named))
+                else:
+                    rejected.update(
+                        self._search(module, region, kinds, refusal.reason)
+                    )
+                return True
+        return False
+
+    def _compile_region(self, module, region, kinds) -> tuple:
+        start = time.perf_counter()
+        lowered, sources = frontend.lower_region(module, region, kinds)
+        middle = time.perf_counter()
+        self.report.frontend_s += middle - start
+        try:
+            program = _program(lowered.text, self.options)
+        except (
+            errors.UnsupportedError,
+            errors.VerifyError,
+            errors.PassError,
+            errors.ParseError,
+            errors.InternalError,
+            errors.CorruptError,
+        ) as error:
+            raise self._located(module, region, kinds, error) from error
+        self.report.compile_s += time.perf_counter() - middle
+        for step, ns in program.timing.items():
+            self.report.stages_ns[step] = (
+                self.report.stages_ns.get(step, 0) + ns
+            )
+        return lowered, sources, program
+
+    def _located(self, module, region, kinds, error) -> Exception:
+        """The refusal with the guilty nodes: compiles once more, with
+        locations in the text."""
+        names = {n.name for n in region.nodes}
+        text = str(error.message)
+        try:
+            lowered, _ = frontend.lower_region(
+                module, region, kinds, locations=True
+            )
+            _program(lowered.text, self.options)
+        except errors.PolynestError as again:
+            places = {}
+            for d in again.diagnostics:
+                name = d.file.removeprefix("node/")
+                if name in names and d.severity == "error":
+                    places.setdefault(name, d.text)
+            return frontend.RegionRefused(text, places)
+        except frontend.RegionRefused:
+            pass
+        return frontend.RegionRefused(text)
+
+    def _search(self, module, region, kinds, reason) -> dict[str, str]:
+        """Finds nodes that are refused alone, one of each sort; where none is,
+        the whole region stays with eager."""
+        guilty: dict[str, str] = {}
+        tried: dict[Any, str | None] = {}
+        for node in region.nodes:
+            if node.target is _GETITEM or node.target in frontend._TRIVIAL:
+                continue
+            sort = _sort_of(node)
+            if sort not in tried:
+                tried[sort] = self._refused_alone(module, node, kinds)
+            if tried[sort] is not None:
+                guilty[node.name] = tried[sort]
+        return guilty or {n.name: reason for n in region.nodes}
+
+    def _refused_alone(self, module, node, kinds) -> str | None:
+        members = [node] + [
+            u for u in node.users if u.target is _GETITEM
+        ]
+        chosen = set(members)
+        single = frontend.Region(0, members)
+        single.inputs = [
+            p
+            for p in node.all_input_nodes
+            if not frontend.is_symbolic_scalar(p)
+        ]
+        single.outputs = [
+            m
+            for m in members
+            if isinstance(m.meta.get("val"), torch.Tensor)
+            and (m is not node or len(chosen) == 1)
+        ]
+        if not single.outputs:
+            return None
+        try:
+            self._compile_region(module, single, kinds)
+        except frontend.RegionRefused as refusal:
+            return refusal.reason
+        return None
+
+    def _explain(self, graph, rejected, regions) -> None:
+        compiled = {n.name for r in regions for n in r.nodes}
+        for node in graph.nodes:
+            if node.op != "call_function" or node.name in compiled:
+                continue
+            reason = rejected.get(node.name)
+            if reason is None or node.target is _GETITEM:
+                continue
+            frame = frontend._user_frame(node.meta.get("stack_trace"))
+            self.report.fallbacks.append(
+                frontend.Fallback(
+                    str(node.target),
+                    reason,
+                    f"{frame[0]}:{frame[1]}" if frame else "",
+                )
+            )
+
+
+_GETITEM = frontend.operator.getitem
+
+
+def _sort_of(node: torch.fx.Node) -> tuple:
+    """Equal for nodes that lower alike: op, element types, ranks and the
+    arguments that are no nodes."""
+    shapes = []
+    for p in node.all_input_nodes:
+        for value in frontend._values(p):
+            if isinstance(value, torch.Tensor):
+                shapes.append((value.dtype, value.dim()))
+    plain = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: None)
+    return (node.target, tuple(shapes), repr(plain))
+
+
+def _with_equals(region, named: dict[str, str]) -> dict[str, str]:
+    """Nodes of the same sort as a refused one are refused with it: lowering
+    stops at the first, and each try costs a lowering."""
+    by_name = {n.name: n for n in region.nodes}
+    sorts = {_sort_of(by_name[n]): m for n, m in named.items()}
+    return {
+        n.name: sorts[_sort_of(n)]
+        for n in region.nodes
+        if n.target is not _GETITEM and _sort_of(n) in sorts
+    }
+
+
+def _assemble(module, regions, level, runners, results) -> Callable:
+    """The graph with its regions replaced by runners."""
+    graph = torch.fx.Graph()
+    new: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in module.graph.nodes:
+        if node.op in ("placeholder", "get_attr"):
+            new[node] = graph.node_copy(node)
+    compiled = {n: r for r in regions for n in r.nodes}
+    by_level = {r.level: i for i, r in enumerate(regions)}
+    numbers = _needed_numbers(module.graph, compiled, runners)
+    # Within a level: numbers that the region needs, the region, the rest.
+    order = [
+        n
+        for n in module.graph.nodes
+        if n.op == "call_function"
+        and n not in compiled
+        and (not frontend.is_symbolic_scalar(n) or n in numbers)
+    ]
+    pending = sorted(order, key=lambda n: level[n])
+    position = {n: i for i, n in enumerate(order)}
+    emitted: set[int] = set()
+
+    def emit_region(i: int) -> None:
+        if i in emitted:
+            return
+        emitted.add(i)
+        lowered, sources, program = runners[i]
+        taken, places = [], []
+        for argument, source in zip(lowered.arguments, sources):
+            if argument.constant is not None:
+                places.append(-1)
+                continue
+            places.append(len(taken))
+            taken.append(resolve(source))
+        runner = Runner(program, lowered, results, places)
+        call = graph.call_function(runner, tuple(taken))
+        for k, output in enumerate(regions[i].outputs):
+            new[output] = graph.call_function(_GETITEM, (call, k))
+
+    def resolve(node: torch.fx.Node) -> torch.fx.Node:
+        if node in new:
+            return new[node]
+        if node in compiled:
+            emit_region(by_level[compiled[node].level])
+        else:
+            emit(node)
+        return new[node]
+
+    def emit(node: torch.fx.Node) -> None:
+        for p in node.all_input_nodes:
+            resolve(p)
+        new[node] = graph.node_copy(node, lambda n: new[n])
+
+    for node in sorted(pending, key=lambda n: (level[n], position[n])):
+        if node not in new:
+            emit(node)
+    output = next(iter(module.graph.find_nodes(op="output")))
+    graph.output(torch.fx.node.map_arg(output.args[0], resolve))
+    for node in list(graph.nodes):
+        node.type = None
+    graph.eliminate_dead_code()
+    built = torch.fx.GraphModule(module, graph)
+    simple = _straight(graph)
+    return simple if simple is not None else built.forward
+
+
+def _needed_numbers(graph, compiled, runners) -> set:
+    live = frontend._live_outside(graph, set(compiled))
+    needed = {n for n in live if frontend.is_symbolic_scalar(n)}
+    work = [s for _, sources, _ in runners for s in sources]
+    while work:
+        node = work.pop()
+        if node in needed or not frontend.is_symbolic_scalar(node):
+            continue
+        needed.add(node)
+        work.extend(node.all_input_nodes)
+    return needed
+
+
+def _straight(graph: torch.fx.Graph) -> Callable | None:
+    """For a graph of one runner: a function that calls it with no more than
+    picking of arguments and results."""
+    placeholders, calls, picks, output = [], [], {}, None
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            placeholders.append(node)
+        elif node.op == "output":
+            output = node
+        elif isinstance(node.target, Runner):
+            calls.append(node)
+        elif node.target is _GETITEM and node.args[0] in calls:
+            picks[node] = node.args[1]
+        else:
+            return None
+    if len(calls) != 1 or not isinstance(output.args[0], (tuple, list)):
+        return None
+    place = {n: i for i, n in enumerate(placeholders)}
+    runner = calls[0].target
+    taken = [place[a] for a in calls[0].args]
+    plan = []
+    for value in output.args[0]:
+        if isinstance(value, torch.fx.Node):
+            if value in picks:
+                plan.append((0, picks[value]))
+            elif value in place:
+                plan.append((1, place[value]))
+            else:
+                return None
+        else:
+            plan.append((2, value))
+    if plan == [(0, i) for i in range(len(plan))]:
+        if taken == list(range(len(placeholders))):
+            return runner
+        return lambda *arguments: runner(*[arguments[i] for i in taken])
+
+    def call(*arguments):
+        results = runner(*[arguments[i] for i in taken])
+        return [
+            results[x] if sort == 0 else arguments[x] if sort == 1 else x
+            for sort, x in plan
+        ]
+
+    return call
+
+
+# -- entry point ---------------------------------------------------------------------------
+
+
+def _checked_options(given: dict[str, Any] | None) -> dict[str, Any]:
+    options = dict(_DEFAULTS)
+    for name, value in (given or {}).items():
+        if name not in _DEFAULTS:
+            raise errors.ArgumentError(
+                f"unknown option '{name}'; the options are "
+                + ", ".join(_DEFAULTS)
+            )
+        if type(value) is not type(_DEFAULTS[name]):
+            raise errors.ArgumentError(
+                f"option '{name}' is {value!r}, not a "
+                f"{type(_DEFAULTS[name]).__name__}"
+            )
+        options[name] = value
+    if options["results"] not in ("auto", "pool", "torch"):
+        raise errors.ArgumentError(
+            f"option 'results' is '{options['results']}', not one of auto, "
+            "pool, torch"
+        )
+    Options(opt_level=options["opt_level"], numerics=options["numerics"])
+    return options
+
+
+def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
+    return {
+        i: "parameter"
+        for i, value in enumerate(example_inputs)
+        if isinstance(value, torch.nn.Parameter)
+    }
+
+
+def polynest(
+    module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable:
+    """The backend function that torch.compile calls with a Dynamo graph."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    from polynest.torch_decompositions import decomposition_table
+
+    if mode not in (None, "default"):
+        raise errors.ArgumentError(
+            f"mode '{mode}' is not supported; use options={{...}}"
+        )
+    checked = _checked_options(options)
+    kinds = _input_kinds(example_inputs)
+    # Both take a moment: the worker starts while AOTAutograd traces.
+    _capi.lib()
+    _lowering.worker().start()
+
+    def compiler(kind: str) -> Callable:
+        def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
+            built = GraphCompiler(checked, kind, kinds).compile(graph)
+            return make_boxed_func(built)
+
+        return compile_graph
+
+    return aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        decompositions=decomposition_table(),
+    )(module, example_inputs)
