@@ -186,7 +186,8 @@ class Runner:
             place = i * _capi.WORDS
             if argument.constant is not None:
                 # As the graph has it: contiguous behind the view.
-                held = _behind(argument.constant, argument.view).contiguous()
+                held = frontend.behind(argument.constant, argument.view)
+                held = held.contiguous()
                 self._constants.append((place, held.data_ptr(), held))
             elif argument.kind == "scalar":
                 self._scalars.append((place, source, argument.dtype))
@@ -297,16 +298,6 @@ _ELEMENT_NAMES = {
 
 def _element_name(dtype: torch.dtype) -> str:
     return _ELEMENT_NAMES[dtype]
-
-
-def _behind(
-    tensor: torch.Tensor, view: frontend.StridedView | None
-) -> torch.Tensor:
-    if view is None:
-        return tensor
-    for d in view.expanded:
-        tensor = tensor.narrow(d, 0, 1)
-    return tensor.permute(view.order)
 
 
 def _row_major(sizes: Sequence[int]) -> list[int]:
@@ -466,7 +457,7 @@ class GraphCompiler:
         guilty: dict[str, str] = {}
         tried: dict[Any, str | None] = {}
         for node in region.nodes:
-            if node.target is _GETITEM or node.target in frontend._TRIVIAL:
+            if node.target is _GETITEM or node.target in frontend.TRIVIAL:
                 continue
             sort = _sort_of(node)
             if sort not in tried:
@@ -508,7 +499,7 @@ class GraphCompiler:
             reason = rejected.get(node.name)
             if reason is None or node.target is _GETITEM:
                 continue
-            frame = frontend._user_frame(node.meta.get("stack_trace"))
+            frame = frontend.user_frame(node.meta.get("stack_trace"))
             self.report.fallbacks.append(
                 frontend.Fallback(
                     str(node.target),
@@ -526,7 +517,7 @@ def _sort_of(node: torch.fx.Node) -> tuple:
     arguments that are no nodes."""
     shapes = []
     for p in node.all_input_nodes:
-        for value in frontend._values(p):
+        for value in frontend.node_values(p):
             if isinstance(value, torch.Tensor):
                 shapes.append((value.dtype, value.dim()))
     plain = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: None)
@@ -612,7 +603,7 @@ def _assemble(module, regions, level, runners, results) -> Callable:
 
 
 def _needed_numbers(graph, compiled, runners) -> set:
-    live = frontend._live_outside(graph, set(compiled))
+    live = frontend.live_outside(graph, set(compiled))
     needed = {n for n in live if frontend.is_symbolic_scalar(n)}
     work = [s for _, sources, _ in runners for s in sources]
     while work:

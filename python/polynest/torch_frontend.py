@@ -122,7 +122,7 @@ _NEVER = {
 }
 
 
-def _values(node: torch.fx.Node) -> list[Any]:
+def node_values(node: torch.fx.Node) -> list[Any]:
     value = node.meta.get("val")
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
@@ -168,14 +168,14 @@ def refusal(node: torch.fx.Node) -> str | None:
     if target._schema.is_mutable:
         return "the op writes to its input"
     for source in [*node.all_input_nodes, node]:
-        for value in _values(source):
+        for value in node_values(source):
             if isinstance(value, torch.Tensor):
                 reason = tensor_refusal(value)
                 if reason:
                     return reason
                 if any(_static(n) == 0 for n in value.shape):
                     return "tensors without elements stay with eager"
-    if not any(isinstance(v, torch.Tensor) for v in _values(node)):
+    if not any(isinstance(v, torch.Tensor) for v in node_values(node)):
         return "the result is not a tensor"
     return None
 
@@ -191,7 +191,7 @@ def _plain_index(node: torch.fx.Node) -> bool:
 
 
 # Views and copies alone are not worth a region: eager's views are free.
-_TRIVIAL = {
+TRIVIAL = {
     operator.getitem,
     aten.view.default,
     aten.permute.default,
@@ -263,10 +263,10 @@ def partition(
     kept = {
         k: v
         for k, v in members.items()
-        if any(n.target not in _TRIVIAL for n in v)
+        if any(n.target not in TRIVIAL for n in v)
     }
     compiled = {n for nodes in kept.values() for n in nodes}
-    live = _live_outside(graph, compiled)
+    live = live_outside(graph, compiled)
     regions = []
     for number in sorted(kept):
         region = Region(number, kept[number])
@@ -288,7 +288,7 @@ def partition(
     return regions, level
 
 
-def _live_outside(graph: torch.fx.Graph, compiled: set) -> set:
+def live_outside(graph: torch.fx.Graph, compiled: set) -> set:
     """Numbers that are computed outside of every region: those that eager ops
     and the outputs need."""
     live = set()
@@ -349,6 +349,17 @@ def strided_view(value: torch.Tensor) -> StridedView | None:
             return None
         step *= kept[d]
     return StridedView(order, expanded)
+
+
+def behind(
+    tensor: torch.Tensor, view: StridedView | None
+) -> torch.Tensor:
+    """The contiguous tensor that `strided_view` found."""
+    if view is None:
+        return tensor
+    for d in view.expanded:
+        tensor = tensor.narrow(d, 0, 1)
+    return tensor.permute(view.order)
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
@@ -442,11 +453,7 @@ class _RegionGraph:
         )
         if constant is not None and constant.requires_grad:
             constant = constant.detach()
-        inner = value
-        if view is not None:
-            for d in view.expanded:
-                inner = inner.narrow(d, 0, 1)
-            inner = inner.permute(view.order)
+        inner = behind(value, view)
         node = self._placeholder(source.name, inner)
         self.arguments.append(
             Argument(
@@ -534,7 +541,7 @@ class _RegionGraph:
             if node.op != "call_function":
                 node.meta.pop("stack_trace", None)
                 continue
-            user = _user_frame(node.meta.get("stack_trace"))
+            user = user_frame(node.meta.get("stack_trace"))
             lines = [f'File "{user[0]}", line {user[1]}, in f'] if user else []
             lines.append(f'File "{_NODE_PLACE}{node.name}", line {i}, in f')
             node.meta["stack_trace"] = "\n".join(lines)
@@ -545,14 +552,14 @@ _NODE_PLACE = "node/"
 
 def _fake_mode(nodes: Iterable[torch.fx.Node]):
     for node in nodes:
-        for value in _values(node):
+        for value in node_values(node):
             mode = getattr(value, "fake_mode", None)
             if mode is not None:
                 return mode
     raise RegionRefused("the graph has no fake tensors")
 
 
-def _user_frame(trace: str | None) -> tuple[str, int] | None:
+def user_frame(trace: str | None) -> tuple[str, int] | None:
     found = None
     for line in (trace or "").splitlines():
         line = line.strip()
