@@ -113,67 +113,16 @@ static void collectAccumulations(Operation *root, Accumulations &sums) {
   });
 }
 
-/// The operation that an iter_args value is combined with again and again, if
-/// it is reorderable; `carriedReductions` for one value.
-static std::optional<arith::AtomicRMWKind> getKind(Operation *op,
-                                                   Value accumulator) {
-  using Kind = arith::AtomicRMWKind;
-  return TypeSwitch<Operation *, std::optional<Kind>>(op)
-      .Case([](arith::AddFOp) { return Kind::addf; })
-      .Case([&](arith::SubFOp sub) -> std::optional<Kind> {
-        if (sub.getLhs() == accumulator && sub.getRhs() != accumulator)
-          return Kind::addf;
-        return std::nullopt;
-      })
-      .Case([](arith::AddIOp) { return Kind::addi; })
-      .Case([](arith::MulFOp) { return Kind::mulf; })
-      .Case([](arith::MulIOp) { return Kind::muli; })
-      .Case([](arith::MaximumFOp) { return Kind::maximumf; })
-      .Case([](arith::MinimumFOp) { return Kind::minimumf; })
-      .Case([](arith::MaxNumFOp) { return Kind::maxnumf; })
-      .Case([](arith::MinNumFOp) { return Kind::minnumf; })
-      .Case([](arith::MaxSIOp) { return Kind::maxs; })
-      .Case([](arith::MaxUIOp) { return Kind::maxu; })
-      .Case([](arith::MinSIOp) { return Kind::mins; })
-      .Case([](arith::MinUIOp) { return Kind::minu; })
-      .Case([](arith::AndIOp) { return Kind::andi; })
-      .Case([](arith::OrIOp) { return Kind::ori; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// Recognizes every value the loop carries as a reduction: a chain of equal
-/// operations from the argument to what is yielded, used nowhere else.
+/// The reductions of all values the loop carries, in their order; false if one
+/// is none.
 static bool matchReductions(AffineForOp loop,
                             SmallVectorImpl<Reduction> &reductions) {
-  for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
-    if (!VectorType::isValidElementType(argument.getType()))
-      return false;
-    std::optional<arith::AtomicRMWKind> kind;
-    Value value = argument;
-    Operation *combiner = nullptr;
-    while (true) {
-      if (!value.hasOneUse())
-        return false;
-      Operation *user = *value.user_begin();
-      if (user == loop.getBody()->getTerminator())
-        break;
-      auto next = getKind(user, value);
-      if (user->getBlock() != loop.getBody() || !next ||
-          (kind && *kind != *next))
-        return false;
-      kind = next;
-      combiner = user;
-      value = user->getResult(0);
-    }
-    if (!kind || loop.getYieldedValues()[index] != value)
-      return false;
-    Reduction reduction;
-    reduction.kind = *kind;
-    reduction.iterArg = index;
-    reduction.combiner = combiner;
-    reductions.push_back(reduction);
-  }
-  return true;
+  for (Reduction &reduction : carriedReductions(loop))
+    if (reduction.iterArg && reduction.combiner &&
+        VectorType::isValidElementType(
+            loop.getResult(*reduction.iterArg).getType()))
+      reductions.push_back(reduction);
+  return reductions.size() == loop.getNumResults();
 }
 
 /// One round of spreading "may differ between lanes" through a block; true if
@@ -354,8 +303,6 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
   facts.isRepeatable = isRepeatable(loop);
   return {};
 }
-
-static bool hasNoCarriedDependence(AffineForOp loop, std::string &why);
 
 //===----------------------------------------------------------------------===//
 // Profitability
@@ -617,8 +564,9 @@ struct LoopNode {
 /// Decides for all loops of one nest.
 class NestPlanner {
 public:
-  NestPlanner(const VectorMachine &machine, const Accumulations &sums)
-      : machine(machine), sums(sums) {}
+  NestPlanner(const VectorMachine &machine, const Accumulations &sums,
+              DependenceAnalysis &dependences)
+      : machine(machine), sums(sums), dependences(dependences) {}
 
   void plan(AffineForOp root, SmallVectorImpl<VectorPlan> &plans,
             SmallVectorImpl<std::pair<AffineForOp, std::string>> &declined);
@@ -631,6 +579,7 @@ private:
 
   const VectorMachine &machine;
   const Accumulations &sums;
+  DependenceAnalysis &dependences;
   SmallVector<LoopNode, 0> nodes;
   llvm::DenseMap<Operation *, unsigned> indexOf;
 };
@@ -739,7 +688,9 @@ void NestPlanner::consider(LoopNode &node) {
     node.plan.reset();
     return;
   }
-  if (!hasNoCarriedDependence(loop, node.whyNot)) {
+  // Reductions in memory are excluded by now: they store to one location.
+  if (!dependences.loopIsParallel(loop, &node.whyNot,
+                                  /*ignoreReductions=*/true)) {
     node.plan.reset();
     return;
   }
@@ -778,54 +729,6 @@ void NestPlanner::plan(
     if (!node.plan && !isMarked(node.loop))
       pending.append(node.children.rbegin(), node.children.rend());
   }
-}
-
-/// True if no iteration touches what another writes.
-static bool hasNoCarriedDependence(AffineForOp loop, std::string &why) {
-  SmallVector<Access, 4> accesses;
-  collectAccesses(loop, accesses);
-  Value iv = loop.getInductionVar();
-  for (const Access &a : accesses) {
-    for (const Access &b : accesses) {
-      if (!a.isWrite)
-        break;
-      if (a.memref && b.memref && !mayAlias(a.memref, b.memref))
-        continue;
-      why = "an iteration may touch what another writes";
-      if (!a.isAffine() || !b.isAffine() || a.memref != b.memref ||
-          !hasInjectiveLayout(a.memref))
-        return false;
-      // Some index moves with the loop, equally in both, with nothing else that
-      // could make up for it.
-      bool isDistinct = false;
-      for (unsigned d = 0, e = a.map.getNumResults(); d < e; ++d) {
-        AffineValueMap difference;
-        AffineValueMap::difference(a.map, b.map, &difference);
-        auto zero = dyn_cast<AffineConstantExpr>(difference.getResult(d));
-        if (!zero || zero.getValue() != 0)
-          continue;
-        AffineExpr expr = a.map.getAffineMap().getResult(d);
-        bool onlyThis = true;
-        for (auto [position, operand] : llvm::enumerate(a.map.getOperands())) {
-          bool isDim = position < a.map.getNumDims();
-          bool isUsed =
-              isDim ? expr.isFunctionOfDim(position)
-                    : expr.isFunctionOfSymbol(position - a.map.getNumDims());
-          if (operand == iv) {
-            auto delta = getLaneDelta(expr, position, LaneLattice());
-            onlyThis &= isUsed && delta && *delta != 0;
-          } else if (isUsed && !loop.isDefinedOutsideOfLoop(operand)) {
-            onlyThis = false;
-          }
-        }
-        isDistinct |= onlyThis && llvm::is_contained(a.map.getOperands(), iv);
-      }
-      if (!isDistinct)
-        return false;
-    }
-  }
-  why.clear();
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -869,11 +772,12 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
       return WalkResult::skip();
     });
     Accumulations sums;
+    DependenceAnalysis dependences;
     collectAccumulations(getOperation(), sums);
     SmallVector<VectorPlan, 0> plans;
     SmallVector<std::pair<AffineForOp, std::string>> declined;
     for (AffineForOp root : roots)
-      NestPlanner(machine, sums).plan(root, plans, declined);
+      NestPlanner(machine, sums, dependences).plan(root, plans, declined);
     for (auto &[loop, why] : declined)
       remark(RemarkKind::Declined, loop.getLoc(), passName, why);
     numDeclined += declined.size();
