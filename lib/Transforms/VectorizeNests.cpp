@@ -511,16 +511,22 @@ static void planStages(VectorPlan &plan, bool isHeavy) {
     add(width, interleave, 0, 0);
     if (interleave > 1)
       add(width, 1, 0, 0);
+    VectorStage::Kind kind = VectorStage::Next;
+    if (plan.facts.isRepeatable && findOpenBound(plan.trip, width)) {
+      add(width, 1, 0, 0);
+      plan.stages.back().kind = VectorStage::MovedBack;
+      kind = VectorStage::Short;
+    }
     // Each stage is a copy of the body: only where the scalar one is dear.
     for (unsigned lanes = width / 2; isHeavy && lanes >= 4; lanes /= 2)
-      if (canSplitAt(plan.trip, lanes))
+      if (canSplitAt(plan.trip, lanes)) {
         add(lanes, 1, 0, 0);
-    int64_t last = int64_t(plan.stages.back().width);
-    bool isWhole = llvm::all_of(plan.trip.distances, [&](auto distance) {
-      return distance && *distance % last == 0;
-    });
-    if (!isWhole)
+        plan.stages.back().kind = kind;
+      }
+    if (findOpenBound(plan.trip, plan.stages.back().width)) {
       add(1, 1, 0, 0);
+      plan.stages.back().kind = kind;
+    }
     return;
   }
   int64_t trips = *plan.trip.exact, rest = trips % width, shift = 0;
@@ -616,13 +622,19 @@ double NestPlanner::costOf(const VectorPlan &plan, double scalar) const {
       double before =
           isFirst ? 0 : (&stage)[-1].width * (&stage)[-1].interleave;
       count = isFirst ? trips / chunk : before / chunk / 2;
+      if (stage.kind == VectorStage::MovedBack)
+        count = 1;
+      else if (stage.kind == VectorStage::Short)
+        count = 0;
     }
     if (stage.width == 1) {
       cost += count * scalar;
       continue;
     }
     LaneLattice lattice{loop.getStepAsInt(), stage.width,
-                        stage.shift ? std::nullopt : plan.trip.start};
+                        stage.shift || stage.kind == VectorStage::MovedBack
+                            ? std::nullopt
+                            : plan.trip.start};
     CostModel model{machine,
                     sums,
                     plan.facts,

@@ -234,6 +234,13 @@ std::optional<TripInfo> getTripInfo(AffineForOp loop) {
   return trip;
 }
 
+std::optional<unsigned> findOpenBound(const TripInfo &trip, int64_t chunk) {
+  for (auto [index, distance] : llvm::enumerate(trip.distances))
+    if (!distance || *distance % chunk != 0)
+      return index;
+  return std::nullopt;
+}
+
 bool canSplitAt(const TripInfo &trip, int64_t chunk) {
   if (trip.exact)
     return true;
@@ -804,19 +811,43 @@ static StageBounds getStageBounds(const VectorPlan &plan, unsigned index) {
     AffineExpr trips = (upper - bounds.lower).ceilDiv(step);
     return bounds.lower + trips.floorDiv(chunk) * (chunk * step);
   };
-  SmallVector<AffineExpr, 2> lower{bounds.lower}, upper;
-  if (index > 0) {
+  SmallVector<AffineExpr, 4> lower{bounds.lower}, upper;
+  int64_t chunk = int64_t(stage.width) * stage.interleave;
+  if (stage.kind == VectorStage::MovedBack) {
+    // Runs once or not at all: each upper bound is past the lower one exactly
+    // if its condition holds.
+    unsigned open = *findOpenBound(plan.trip, stage.width);
+    AffineExpr trips = (bounds.upper[open] - bounds.lower).ceilDiv(step);
+    AffineExpr begin = bounds.lower + (trips - stage.width) * step;
+    upper = {begin + 1, begin + trips - stage.width + 1,
+             begin + trips % int64_t(stage.width)};
+    for (auto [bound, distance] : llvm::enumerate(plan.trip.distances))
+      if (bound != open)
+        upper.push_back(begin + *distance - trips + 1);
+    return {makeBound(bounds, begin), makeBound(bounds, upper)};
+  }
+  bool isFirst = index == 0;
+  if (stage.kind == VectorStage::Short) {
+    // Empty unless there are fewer iterations than the wide vector has lanes.
+    const VectorStage &moved =
+        *llvm::find_if(plan.stages, [](const VectorStage &s) {
+          return s.kind == VectorStage::MovedBack;
+        });
+    unsigned open = *findOpenBound(plan.trip, moved.width);
+    AffineExpr trips = (bounds.upper[open] - bounds.lower).ceilDiv(step);
+    upper.push_back(bounds.lower +
+                    (-trips + moved.width) * (int64_t(moved.width) * step));
+    isFirst = plan.stages[index - 1].kind == VectorStage::MovedBack;
+  }
+  if (!isFirst) {
     const VectorStage &before = plan.stages[index - 1];
-    int64_t chunk = int64_t(before.width) * before.interleave;
-    for (auto [expr, distance] :
-         llvm::zip_equal(bounds.upper, plan.trip.distances))
-      if (!distance || *distance % chunk != 0)
-        lower.push_back(endOf(expr, chunk));
-    // Nothing is left over where every bound is a whole number of chunks away.
-    if (lower.size() == 1)
+    int64_t past = int64_t(before.width) * before.interleave;
+    if (std::optional<unsigned> open = findOpenBound(plan.trip, past))
+      lower.push_back(endOf(bounds.upper[*open], past));
+    else
+      // Nothing is left where every bound is a whole number of chunks away.
       lower = {bounds.upper.front()};
   }
-  int64_t chunk = int64_t(stage.width) * stage.interleave;
   for (AffineExpr expr : bounds.upper)
     upper.push_back(chunk == 1 ? expr : endOf(expr, chunk));
   return {makeBound(bounds, lower), makeBound(bounds, upper)};

@@ -96,6 +96,16 @@ struct LaneFacts {
 
 /// One stretch of a vectorized loop.
 struct VectorStage {
+  enum Kind {
+    /// Goes on where the stage before stopped.
+    Next,
+    /// With an unknown trip count: one vector that ends where the loop does, if
+    /// whole vectors do not make up the loop and it holds at least one.
+    MovedBack,
+    /// Follows a MovedBack stage, for loops that hold no whole vector.
+    Short
+  };
+  Kind kind = Next;
   unsigned width = 1;
   /// 1: the scalar loop, if width is 1 too.
   unsigned interleave = 1;
@@ -115,6 +125,10 @@ struct VectorPlan {
   unsigned width = 1, interleave = 1;
   llvm::SmallVector<VectorStage, 4> stages;
 };
+
+/// The upper bound that alone may leave an incomplete chunk, given that
+/// `canSplitAt` holds; none if all are whole chunks away.
+std::optional<unsigned> findOpenBound(const TripInfo &trip, int64_t chunk);
 
 /// True if the boundary between a stage of `chunk` iterations and the next can
 /// be written as one affine bound.

@@ -22,7 +22,6 @@ LOWERING = [
     "--convert-vector-to-llvm",
     "--convert-math-to-llvm",
     "--convert-math-to-libm",
-    "--arith-expand",
     "--convert-arith-to-llvm",
     "--convert-index-to-llvm",
     "--finalize-memref-to-llvm",

@@ -49,6 +49,7 @@ class Nest:
         self.rng, self.name = rng, name
         self.arrays, self.lines, self.dims = [], [], []
         self.count = 0
+        self.constants = set()
         self.flavor = rng.choice(["random", "random", "exact", "edges"])
         self.static = rng.random() < 0.55
         self.generate()
@@ -280,6 +281,11 @@ class Nest:
         self.emit(depth, "affine.store %s, %s[%s] : @%s@" % (
             value, array.name, self.indices(ivs, array), array.name))
 
+    def bound_constant(self, bound):
+        """A top-level constant: a symbol for affine maps."""
+        self.constants.add(bound)
+        return "%%k%d" % bound
+
     def loop(self, depth, ivs, levels):
         rng = self.rng
         trips = rng.choice(SIZES if levels == 1 or rng.random() < 0.3 else SMALL)
@@ -298,7 +304,18 @@ class Nest:
             if rng.random() < 0.2:
                 upper = "min affine_map<(d0)[s0] -> (s0, %d)>(%s)[%s]" % (
                     bound + rng.choice([0, 5, 32]), "%c0", dim)
-        head = "affine.for %s = %d to %s" % (iv, first, upper)
+        is_tiled = rng.random() < 0.15 and "min" not in upper
+        if is_tiled:
+            # A tile loop around, as tiling leaves it.
+            tile = step * rng.choice([3, 4, 8, 16, 32])
+            self.emit(depth, "affine.for %s_t = %d to %s step %d {" % (
+                iv, first, upper, tile))
+            head = ("affine.for %s = affine_map<(d0) -> (d0)>(%s_t) to min "
+                    "affine_map<(d0)[s0] -> (d0 + %d, s0)>(%s_t)[%s]" % (
+                        iv, iv, tile, iv, upper if upper[0] == "%" else
+                        self.bound_constant(bound)))
+        else:
+            head = "affine.for %s = %d to %s" % (iv, first, upper)
         if step != 1:
             head += " step %d" % step
         self.emit(depth, head + " {")
@@ -313,6 +330,8 @@ class Nest:
             for _ in range(rng.choice([1, 1, 2])):
                 self.statement(depth + 1, inner)
         self.emit(depth, "}")
+        if is_tiled:
+            self.emit(depth, "}")
 
     def generate(self):
         rng = self.rng
@@ -352,6 +371,8 @@ class Nest:
         body = "\n".join(self.lines)
         for array in self.arrays:
             body = body.replace("@%s@" % array.name, array.type)
+        body = "".join("  %%k%d = arith.constant %d : index\n" % (k, k)
+                       for k in sorted(self.constants)) + body
         return ("func.func @%s(%s) attributes {llvm.emit_c_interface} {\n"
                 "  %%c0 = arith.constant 0 : index\n%s\n  return\n}\n" % (
                     self.name + suffix, ", ".join(arguments), body))
