@@ -49,6 +49,7 @@ static const pn_pass_row_t s2_rows[] = {
     {.flag = "convert-linalg-to-affine-loops", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
+    {.flag = "polynest-count-work", .anchor = ON_FUNC},
 };
 
 static const pn_pass_row_t s3_rows[] = {
@@ -187,6 +188,9 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
 pn_error_t *pn_pipeline_print(pn_stage_t stage, const pn_target_t *target,
                               const pn_compile_options_t *options,
                               pn_write_fn write, void *user) {
+  if (!target || !write)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "target and write must not be null");
   pn_compile_options_t read;
   pn_error_t *error = pn_compile_options_read(options, &read);
   if (error)
@@ -199,6 +203,8 @@ pn_error_t *pn_pipeline_print(pn_stage_t stage, const pn_target_t *target,
   pn_buffer_append_text(&buffer, "builtin.module(");
   error = pn_pipeline_append(stage, &info, &read, &buffer);
   pn_buffer_append_text(&buffer, ")");
+  if (!error && buffer.failed)
+    error = pn_error_create(PN_ERROR_MEMORY, "out of memory");
   if (!error)
     write(user, pn_buffer_text(&buffer), buffer.size);
   pn_buffer_clear(&buffer);

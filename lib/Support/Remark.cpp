@@ -84,8 +84,8 @@ void installRemarkCallback(MLIRContext *context, pn_remark_fn callback,
     context->setRemarkEngine(nullptr);
     return;
   }
-  remark::RemarkCategories all;
-  all.all = ".*";
+  // `all` is only consulted for kinds that have a filter of their own.
+  remark::RemarkCategories all{".*", ".*", ".*", ".*", ".*"};
   // Cannot fail: the streamer opens no file.
   (void)remark::enableOptimizationRemarks(
       *context, std::make_unique<CallbackStreamer>(callback, user),

@@ -6,6 +6,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CountWork : Pass<"polynest-count-work", "mlir::func::FuncOp"> {
+  let summary = "Report the floating-point work of a function";
+  let description = [{
+    For each top-level operation with floating-point work reports a remark of
+    kind analysis with `flop`, its operations in one call of the function, and
+    `uncounted`, the number of operations in loops whose trip count is not a
+    constant. An FMA counts as 2, a function of `math` as 1, and a vector
+    operation as many times as it has lanes. Changes nothing.
+
+    Before and after: `affine.for %i = 0 to 8 { ... arith.addf ... }`
+    Remark: `flop=8 uncounted=0`
+  }];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations with work">,
+    Statistic<"numDeclined", "num-declined", "Operations without work">
+  ];
+}
+
 def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   let summary = "Fold views into the maps of the accesses through them";
   let description = [{
