@@ -28,7 +28,8 @@ typedef enum pn_remark_kind {
 /* Receives one decision of one pass: its flag, the kind, the location as
  * text, and `count` key-value pairs of which one is "reason". All strings are
  * borrowed for the duration of the call. Called on the thread that compiles,
- * or on one of the context's workers; calls are not serialized. */
+ * or on one of the context's workers; calls are not serialized. The context is
+ * locked meanwhile: the callback must not use it. */
 typedef void (*pn_remark_fn)(void *user, const char *pass,
                              pn_remark_kind_t kind, const char *location,
                              const char *const *keys, const char *const *values,

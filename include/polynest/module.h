@@ -43,7 +43,8 @@ PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
 pn_module_clone(PN_KEEP const pn_module_t *module,
                 PN_GIVE pn_module_t **out_module);
 
-/* Prints the module as text through `write`. */
+/* Prints the module as text through `write`, in pieces. `write` must not use
+ * the module's context. */
 PN_EXPORT void pn_module_print(PN_KEEP const pn_module_t *module,
                                pn_write_fn write, PN_KEEP void *user);
 

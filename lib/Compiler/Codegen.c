@@ -3,6 +3,7 @@
 
 #include "Compiler/Codegen.h"
 
+#include "Support/MlirBridge.h"
 #include "mlir-c/Target/LLVMIR.h"
 #include "llvm-c/Core.h"
 #include "llvm-c/Error.h"
@@ -51,6 +52,9 @@ pn_error_t *pn_codegen_machine(const pn_target_info_t *target,
     LLVMDisposeMessage(message);
     return error;
   }
+  if (!pn_llvm_knows_cpu(target->llvm_triple, target->llvm_cpu))
+    return pn_error_create(PN_ERROR_TARGET, "target '%s': llvm has no cpu '%s'",
+                           target->name, target->llvm_cpu);
   *out_machine = LLVMCreateTargetMachine(
       llvm_target, target->llvm_triple, target->llvm_cpu, target->llvm_features,
       LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
@@ -113,6 +117,33 @@ static pn_error_t *optimize(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return error;
 }
 
+/* Collects what LLVM has to say: its own handler would print and exit. */
+static void on_llvm_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  static const pn_severity_t severities[] = {
+      [LLVMDSError] = PN_SEVERITY_ERROR,
+      [LLVMDSWarning] = PN_SEVERITY_WARNING,
+      [LLVMDSRemark] = PN_SEVERITY_REMARK,
+      [LLVMDSNote] = PN_SEVERITY_NOTE};
+  char *text = LLVMGetDiagInfoDescription(info);
+  pn_diagnostic_t diagnostic = {.severity =
+                                    severities[LLVMGetDiagInfoSeverity(info)],
+                                .file = "",
+                                .text = text ? text : ""};
+  (void)pn_diagnostic_list_add(user, &diagnostic);
+  LLVMDisposeMessage(text);
+}
+
+/* An error if LLVM reported one. The list is consumed. */
+static pn_error_t *error_of(pn_diagnostic_list_t *list) {
+  bool failed = false;
+  for (size_t i = 0; i < list->count; ++i)
+    failed |= list->items[i].severity == PN_SEVERITY_ERROR;
+  if (failed)
+    return pn_error_from_list(PN_ERROR_INTERNAL, "llvm", list);
+  pn_diagnostic_list_clear(list);
+  return NULL;
+}
+
 static pn_error_t *emit(LLVMModuleRef module, LLVMTargetMachineRef machine,
                         LLVMMemoryBufferRef *out_object) {
   char *message = NULL;
@@ -158,6 +189,8 @@ pn_error_t *pn_codegen_object(const pn_module_t *module,
   if (error)
     return error;
   LLVMContextRef context = LLVMContextCreate();
+  pn_diagnostic_list_t diagnostics = {0};
+  LLVMContextSetDiagnosticHandler(context, on_llvm_diagnostic, &diagnostics);
   LLVMModuleRef llvm = NULL;
   int64_t start = pn_clock_ns();
   error = translate(module, context, machine, target, &llvm);
@@ -175,5 +208,13 @@ pn_error_t *pn_codegen_object(const pn_module_t *module,
     LLVMDisposeModule(llvm);
   LLVMContextDispose(context);
   LLVMDisposeTargetMachine(machine);
-  return error;
+  pn_error_t *reported = error_of(&diagnostics);
+  if (error || !reported) {
+    pn_error_destroy(reported);
+    return error;
+  }
+  if (*out_object)
+    LLVMDisposeMemoryBuffer(*out_object);
+  *out_object = NULL;
+  return reported;
 }

@@ -22,6 +22,8 @@
 
 pn_error_t *pn_module_stage(const pn_module_t *module, pn_stage_t *out_stage) {
   *out_stage = PN_STAGE_INPUT;
+  if (!module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "module must not be null");
   MlirAttribute mark = mlirOperationGetAttributeByName(
       mlirModuleGetOperation(module->mlir),
       mlirStringRefCreateFromCString("polynest.stage"));
@@ -106,9 +108,10 @@ typedef struct pn_session {
   int64_t start_ns;
 } pn_session_t;
 
-static pn_error_t *open_session(const pn_target_t *target,
+static pn_error_t *open_session(const pn_module_t *module,
+                                const pn_target_t *target,
                                 const pn_compile_options_t *options,
-                                const pn_compile_timing_t *out_timing,
+                                pn_compile_timing_t *out_timing,
                                 pn_session_t *out_session) {
   *out_session = (pn_session_t){
       .target = {.struct_size = sizeof(pn_target_info_t)},
@@ -120,6 +123,11 @@ static pn_error_t *open_session(const pn_target_t *target,
         PN_ERROR_ARGUMENT,
         "struct_size %zu of the timing is not the expected %zu",
         out_timing->struct_size, sizeof(*out_timing));
+  if (out_timing)
+    *out_timing = out_session->timing;
+  if (!module || !target)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "module and target must not be null");
   pn_error_t *error = pn_compile_options_read(options, &out_session->options);
   return error ? error : pn_target_get_info(target, &out_session->target);
 }
@@ -140,7 +148,8 @@ pn_error_t *pn_compile_to_stage(pn_module_t *module, pn_stage_t stage,
                            "stage %d is out of range; stages are 1 to 5",
                            (int)stage);
   pn_session_t session;
-  pn_error_t *error = open_session(target, options, out_timing, &session);
+  pn_error_t *error =
+      open_session(module, target, options, out_timing, &session);
   if (!error)
     error = run_stages(module, stage, &session.target, &session.options,
                        &session.timing);
@@ -171,6 +180,27 @@ static pn_error_t *compile_object(const pn_module_t *module,
   return error;
 }
 
+/* PN_ERROR_TARGET unless code for the target runs on this machine. */
+static pn_error_t *check_runs_here(const pn_target_info_t *target) {
+  pn_target_t *host;
+  pn_target_info_t info = {.struct_size = sizeof(info)};
+  pn_error_t *error = pn_target_create_host(&host);
+  if (error)
+    return error;
+  error = pn_target_get_info(host, &info);
+  size_t arch = strcspn(target->llvm_triple, "-");
+  bool same =
+      !error && strncmp(target->llvm_triple, info.llvm_triple, arch) == 0;
+  uint64_t missing = target->features & ~info.features;
+  pn_target_release(host);
+  if (error || (same && !missing))
+    return error;
+  return pn_error_create(
+      PN_ERROR_TARGET,
+      "code for target '%s' does not run on this machine, which %s",
+      target->name, same ? "lacks features of it" : "has another architecture");
+}
+
 pn_error_t *pn_compile_to_executable(const pn_module_t *module,
                                      const pn_target_t *target,
                                      const pn_compile_options_t *options,
@@ -178,8 +208,11 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
                                      pn_executable_t **out_executable) {
   *out_executable = NULL;
   pn_session_t session;
-  pn_error_t *error = open_session(target, options, out_timing, &session);
+  pn_error_t *error =
+      open_session(module, target, options, out_timing, &session);
   LLVMMemoryBufferRef object = NULL;
+  if (!error)
+    error = check_runs_here(&session.target);
   if (!error)
     error = compile_object(module, &session, &object);
   int64_t start = pn_clock_ns();
@@ -199,8 +232,10 @@ pn_error_t *pn_compile_to_object(const pn_module_t *module,
                                  const pn_target_t *target,
                                  const pn_compile_options_t *options,
                                  const char *path) {
+  if (!path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
   pn_session_t session;
-  pn_error_t *error = open_session(target, options, NULL, &session);
+  pn_error_t *error = open_session(module, target, options, NULL, &session);
   LLVMMemoryBufferRef object = NULL;
   if (!error)
     error = compile_object(module, &session, &object);
@@ -217,8 +252,10 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
                                   const pn_compile_options_t *options,
                                   const char *library_path,
                                   const char *header_path) {
+  if (!library_path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "library_path must not be null");
   pn_session_t session;
-  pn_error_t *error = open_session(target, options, NULL, &session);
+  pn_error_t *error = open_session(module, target, options, NULL, &session);
   LLVMMemoryBufferRef object = NULL;
   if (!error)
     error = compile_object(module, &session, &object);

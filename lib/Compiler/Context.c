@@ -70,7 +70,7 @@ pn_error_t *pn_context_create(const pn_context_options_t *options,
   mlirDialectRegistryDestroy(registry);
   mlirRegisterAllLLVMTranslations(context->mlir);
   if (options->worker_threads > 0) {
-    context->pool = mlirLlvmThreadPoolCreate();
+    context->pool = pn_mlir_thread_pool_create(options->worker_threads);
     mlirContextSetThreadPool(context->mlir, context->pool);
   }
   if (options->remark_fn)
@@ -92,6 +92,14 @@ void pn_context_release(pn_context_t *context) {
     mlirLlvmThreadPoolDestroy(context->pool);
   (void)pthread_mutex_destroy(&context->lock);
   free(context);
+}
+
+void pn_context_lock(pn_context_t *context) {
+  (void)pthread_mutex_lock(&context->lock);
+}
+
+void pn_context_unlock(pn_context_t *context) {
+  (void)pthread_mutex_unlock(&context->lock);
 }
 
 MlirContext pn_context_mlir(const pn_context_t *context) {

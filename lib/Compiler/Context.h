@@ -17,6 +17,11 @@ struct pn_module {
 
 MlirContext pn_context_mlir(const pn_context_t *context);
 
+/* The context's lock, which all that touches its MLIR context takes: without
+ * workers, MLIR's own locks are off. */
+void pn_context_lock(pn_context_t *context);
+void pn_context_unlock(pn_context_t *context);
+
 /* While a scope is open, diagnostics of the context are collected into `list`
  * and the context is locked. */
 typedef struct pn_diagnostic_scope {

@@ -49,14 +49,16 @@ struct pn_executable {
 /* Creation                                                                 */
 /* ------------------------------------------------------------------------ */
 
-static void *lookup_with_suffix(const pn_code_t *code, const char *name,
-                                const char *suffix) {
+/* Looks up the symbol `name` with `suffix`; NULL where there is none. */
+static pn_error_t *lookup_with_suffix(const pn_code_t *code, const char *name,
+                                      const char *suffix, void **out_address) {
   pn_buffer_t symbol = {0};
   pn_buffer_printf(&symbol, "%s%s", name, suffix);
-  void *address =
-      symbol.failed ? NULL : code->lookup(code->handle, symbol.data);
+  *out_address = symbol.failed ? NULL : code->lookup(code->handle, symbol.data);
+  pn_error_t *error =
+      symbol.failed ? pn_error_create(PN_ERROR_MEMORY, "out of memory") : NULL;
   pn_buffer_clear(&symbol);
-  return address;
+  return error;
 }
 
 /* Counts what the shape function reads and writes. */
@@ -81,13 +83,19 @@ static pn_error_t *bind_entry(pn_executable_t *executable, size_t index) {
   pn_entry_t *entry = &executable->entries[index];
   entry->executable = executable;
   entry->signature = &executable->signature.entries[index];
-  const char *name = entry->signature->name;
+  const char *name = entry->signature->symbol;
   count_dims(entry);
-  void *packed = lookup_with_suffix(&executable->code, name, "_packed");
-  void *shapes = lookup_with_suffix(&executable->code, name, "_shapes");
+  void *packed, *shapes = NULL;
+  pn_error_t *error =
+      lookup_with_suffix(&executable->code, name, "_packed", &packed);
+  if (!error)
+    error = lookup_with_suffix(&executable->code, name, "_shapes", &shapes);
+  if (error)
+    return error;
   if (!packed || (entry->result_dim_count && !shapes))
     return pn_error_create(PN_ERROR_CORRUPT,
-                           "the code of entry '%s' is missing", name);
+                           "the code of entry '%s' is missing",
+                           entry->signature->name);
   /* ISO C has no conversion from object to function pointers; POSIX does. */
   memcpy(&entry->packed, &packed, sizeof(packed));
   if (entry->result_dim_count)
@@ -156,15 +164,19 @@ static void library_close(void *handle) { (void)dlclose(handle); }
 pn_error_t *pn_executable_load(const char *path,
                                pn_executable_t **out_executable) {
   *out_executable = NULL;
+  if (!path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
   /* A name without a slash would be searched for in the system's folders. */
   pn_buffer_t name = {0};
   pn_buffer_printf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
-  void *handle = name.failed ? NULL : dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
+  if (name.failed)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  void *handle = dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
   pn_buffer_clear(&name);
   if (!handle) {
     const char *reason = dlerror();
     return pn_error_create(PN_ERROR_IO, "cannot load '%s': %s", path,
-                           reason ? reason : "out of memory");
+                           reason ? reason : "unknown reason");
   }
   return pn_executable_create(
       (pn_code_t){handle, library_lookup, library_close}, out_executable);
@@ -192,12 +204,16 @@ static pn_error_t *no_entry(const pn_executable_t *executable,
     pn_buffer_printf(&names, "%s%s", i ? ", " : "",
                      executable->signature.entries[i].name);
   pn_error_t *error =
-      name ? pn_error_create(PN_ERROR_NOT_FOUND,
-                             "no entry '%s'; entries are: %s", name,
-                             pn_buffer_text(&names))
-           : pn_error_create(PN_ERROR_NOT_FOUND,
-                             "the entry must be named; entries are: %s",
-                             pn_buffer_text(&names));
+      !names.size
+          ? pn_error_create(PN_ERROR_NOT_FOUND,
+                            "the program has no entry: it has no public "
+                            "function")
+      : name ? pn_error_create(PN_ERROR_NOT_FOUND,
+                               "no entry '%s'; entries are: %s", name,
+                               pn_buffer_text(&names))
+             : pn_error_create(PN_ERROR_NOT_FOUND,
+                               "the entry must be named; entries are: %s",
+                               pn_buffer_text(&names));
   pn_buffer_clear(&names);
   return error;
 }
@@ -206,6 +222,8 @@ pn_error_t *pn_executable_find_entry(const pn_executable_t *executable,
                                      const char *name,
                                      const pn_entry_t **out_entry) {
   *out_entry = NULL;
+  if (!executable)
+    return pn_error_create(PN_ERROR_ARGUMENT, "executable must not be null");
   size_t count = executable->signature.entry_count;
   if (!name && count == 1)
     *out_entry = &executable->entries[0];
@@ -299,6 +317,8 @@ static pn_error_t *check_inputs(const pn_entry_t *entry,
     return pn_error_create(PN_ERROR_SIGNATURE,
                            "entry '%s' takes %zu inputs, not %zu",
                            signature->name, signature->input_count, count);
+  if (count && !inputs)
+    return pn_error_create(PN_ERROR_ARGUMENT, "inputs must not be null");
   for (size_t i = 0; i < count; ++i) {
     pn_error_t *error =
         check_argument(&inputs[i], &signature->values[i].type, "input", i);
@@ -365,6 +385,8 @@ static pn_error_t *compute_result_sizes(const pn_entry_t *entry,
 pn_error_t *pn_entry_result_sizes(const pn_entry_t *entry,
                                   const pn_memref_t *inputs, size_t input_count,
                                   int64_t *out_result_sizes) {
+  for (size_t i = 0; i < entry->result_rank_sum; ++i)
+    out_result_sizes[i] = 0;
   pn_error_t *error = check_inputs(entry, inputs, input_count);
   return error ? error : compute_result_sizes(entry, inputs, out_result_sizes);
 }
@@ -378,6 +400,8 @@ static pn_error_t *check_results(const pn_entry_t *entry,
     return pn_error_create(PN_ERROR_SIGNATURE,
                            "entry '%s' has %zu results, not %zu",
                            signature->name, signature->result_count, count);
+  if (count && !results)
+    return pn_error_create(PN_ERROR_ARGUMENT, "results must not be null");
   int64_t small[SMALL_DIMS];
   size_t total = entry->result_rank_sum;
   int64_t *sizes = total <= SMALL_DIMS ? small : calloc(total, sizeof(int64_t));
@@ -397,22 +421,66 @@ static pn_error_t *check_results(const pn_entry_t *entry,
   return error;
 }
 
+static uint64_t magnitude(int64_t value) {
+  return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+/* True if two indices of the view may share an element. Sorted by their
+ * strides, no dimension may reach beyond the next one's stride. */
+static bool overlaps_itself(const pn_memref_t *memref) {
+  if (!memref->strides)
+    return false;
+  for (int32_t d = 0; d < memref->rank; ++d) {
+    if (memref->sizes[d] == 0)
+      return false;
+    uint64_t stride = magnitude(memref->strides[d]);
+    if (memref->sizes[d] == 1)
+      continue;
+    /* What the dimensions of smaller strides span, and equal ones before. */
+    uint64_t span = 0;
+    for (int32_t e = 0; e < memref->rank; ++e) {
+      uint64_t other = magnitude(memref->strides[e]);
+      if (other < stride || (other == stride && e < d))
+        span += (uint64_t)(memref->sizes[e] - 1) * other;
+    }
+    if (stride <= span || stride == 0)
+      return true;
+  }
+  return false;
+}
+
+/* What a call may write: its own address range, and which argument it is. */
+static pn_error_t *check_written(const pn_memref_t *written, const char *role,
+                                 size_t index, const pn_memref_t *others,
+                                 size_t count, const char *other_role) {
+  for (size_t i = 0; i < count; ++i)
+    if (&others[i] != written && pn_memref_overlaps(written, &others[i]))
+      return pn_error_create(PN_ERROR_OVERLAP, "%s %zu overlaps %s %zu", role,
+                             index, other_role, i);
+  if (overlaps_itself(written))
+    return pn_error_create(PN_ERROR_OVERLAP,
+                           "%s %zu has strides with which elements may overlap",
+                           role, index);
+  return NULL;
+}
+
 /* Results overlap nothing; inputs that the program writes overlap nothing. */
 static pn_error_t *check_overlap(const pn_entry_t *entry,
                                  const pn_memref_t *inputs,
                                  const pn_memref_t *results) {
   const pn_signature_entry_t *signature = entry->signature;
-  for (size_t r = 0; r < signature->result_count; ++r) {
-    for (size_t i = 0; i < signature->input_count; ++i)
-      if (pn_memref_overlaps(&results[r], &inputs[i]))
-        return pn_error_create(PN_ERROR_OVERLAP,
-                               "result %zu overlaps input %zu", r, i);
-    for (size_t s = 0; s < r; ++s)
-      if (pn_memref_overlaps(&results[r], &results[s]))
-        return pn_error_create(PN_ERROR_OVERLAP,
-                               "result %zu overlaps result %zu", r, s);
+  pn_error_t *error = NULL;
+  for (size_t r = 0; !error && r < signature->result_count; ++r) {
+    error = check_written(&results[r], "result", r, inputs,
+                          signature->input_count, "input");
+    if (!error)
+      error = check_written(&results[r], "result", r, results, r, "result");
   }
-  return NULL;
+  for (size_t i = 0; !error && i < signature->input_count; ++i)
+    if (signature->values[i].is_mutable)
+      error = check_written(&inputs[i], "input", i, inputs,
+                            signature->input_count, "input");
+  return error;
 }
 
 /* ------------------------------------------------------------------------ */

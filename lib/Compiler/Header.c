@@ -89,21 +89,43 @@ static void append_argument_comment(const pn_signature_entry_t *entry, size_t i,
   pn_buffer_append_text(buffer, "\n");
 }
 
+/* A name in a comment, where nothing in it may end the comment. */
+static void append_comment_text(const char *text, pn_buffer_t *buffer) {
+  for (; *text; ++text) {
+    bool plain = isalnum((unsigned char)*text) || strchr("_.$- ", *text);
+    pn_buffer_append(buffer, plain ? text : "?", 1);
+  }
+}
+
+/* The descriptor types of all entries, each once. */
+static void append_descriptors(const pn_signature_t *signature,
+                               pn_buffer_t *buffer) {
+  bool done[PN_DTYPE_F64 + 1][PN_MEMREF_RANK_MAX + 1] = {{false}};
+  for (size_t e = 0; e < signature->entry_count; ++e) {
+    const pn_signature_entry_t *entry = &signature->entries[e];
+    for (size_t i = 0; i < entry->input_count + entry->result_count; ++i) {
+      const pn_signature_value_t *value = &entry->values[i];
+      bool *seen = &done[value->type.dtype][value->type.rank];
+      if (!value->is_scalar && !*seen)
+        append_descriptor(value->type.dtype, value->type.rank, buffer);
+      *seen |= !value->is_scalar;
+    }
+  }
+}
+
 static void append_entry(const pn_signature_entry_t *entry,
                          pn_buffer_t *buffer) {
   size_t count = entry->input_count + entry->result_count;
-  for (size_t i = 0; i < count; ++i)
-    if (!entry->values[i].is_scalar)
-      append_descriptor(entry->values[i].type.dtype, entry->values[i].type.rank,
-                        buffer);
-  pn_buffer_printf(buffer, "/* Entry '%s'.\n", entry->name);
+  pn_buffer_append_text(buffer, "/* Entry '");
+  append_comment_text(entry->name, buffer);
+  pn_buffer_append_text(buffer, "'.\n");
   for (size_t i = 0; i < count; ++i)
     append_argument_comment(entry, i, buffer);
   pn_buffer_printf(buffer,
                    " * Returns 0, or -1 where memory is short, or n > 0 where "
                    "assertion n of the\n * program failed. `state` may be "
                    "null. */\nint32_t %s(pn_rt_context_t *ctx, void *state",
-                   entry->name);
+                   entry->symbol);
   for (size_t i = 0; i < count; ++i) {
     const pn_signature_value_t *value = &entry->values[i];
     bool is_input = i < entry->input_count;
@@ -125,7 +147,7 @@ static void append_entry(const pn_signature_entry_t *entry,
       "/* Bytes of state, and its initialization. */\n"
       "int64_t %s_state_size(void);\n"
       "int32_t %s_init(void *state, void **constants);\n\n",
-      entry->name, entry->name, entry->name);
+      entry->symbol, entry->symbol, entry->symbol);
 }
 
 void pn_header_append(const pn_signature_t *signature, const char *path,
@@ -148,6 +170,7 @@ void pn_header_append(const pn_signature_t *signature, const char *path,
       "int32_t pn_thread_count_set(int32_t count);\n#endif\n"
       "int32_t pn_thread_count_get(void);\n"
       "const char *pn_parallel_runtime_name(void);\n\n");
+  append_descriptors(signature, buffer);
   for (size_t i = 0; i < signature->entry_count; ++i)
     append_entry(&signature->entries[i], buffer);
   pn_buffer_append_text(buffer, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,8 @@ static const char *const runtime_exports[] = {
 #define HOST_ARCH "unknown"
 #endif
 
+#define EXPORT_COUNT (sizeof(runtime_exports) / sizeof(runtime_exports[0]))
+
 /* Folder of the shared object that holds `address`. */
 static bool folder_of(const void *address, pn_buffer_t *folder) {
   Dl_info info;
@@ -59,6 +62,8 @@ static pn_error_t *find_runtime(pn_buffer_t *path) {
     if (!path->failed && access(path->data, R_OK) == 0)
       return NULL;
   }
+  if (path->failed)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
   return pn_error_create(PN_ERROR_LINK,
                          "the runtime archive '%s' cannot be read",
                          pn_buffer_text(path));
@@ -119,21 +124,28 @@ static pn_error_t *link_failed(const pn_link_files_t *files, int status) {
 static pn_error_t *run_linker(const pn_link_files_t *files) {
   int status = 127;
   for (size_t i = 0; i < sizeof(linkers) / sizeof(linkers[0]); ++i) {
-    char *argv[] = {(char *)linkers[i],
-                    "-shared",
-                    "-Bsymbolic",
-                    "--gc-sections",
-                    "-z",
-                    "noexecstack",
-                    "--version-script",
-                    files->script.data,
-                    "-o",
-                    files->output.data,
-                    files->object.data,
-                    files->runtime.data,
-                    files->libc.data,
-                    files->libm.data,
-                    NULL};
+    /* Nothing in the object asks for what callers alone use. */
+    char *argv[32 + 2 * EXPORT_COUNT] = {(char *)linkers[i],
+                                         "-shared",
+                                         "-Bsymbolic",
+                                         "--gc-sections",
+                                         "-z",
+                                         "noexecstack",
+                                         "--version-script",
+                                         files->script.data,
+                                         "-o",
+                                         files->output.data,
+                                         files->object.data,
+                                         files->runtime.data,
+                                         files->libc.data,
+                                         files->libm.data};
+    size_t count = 0;
+    while (argv[count])
+      ++count;
+    for (size_t e = 0; e < EXPORT_COUNT; ++e) {
+      argv[count++] = "-u";
+      argv[count++] = (char *)runtime_exports[e];
+    }
     status = run_program(argv, files->log.data);
     if (status != 127)
       break;
@@ -145,11 +157,10 @@ static pn_error_t *run_linker(const pn_link_files_t *files) {
 static void append_script(const pn_signature_t *signature,
                           pn_buffer_t *script) {
   pn_buffer_append_text(script, "{ global: polynest_info; ");
-  for (size_t i = 0; i < sizeof(runtime_exports) / sizeof(runtime_exports[0]);
-       ++i)
+  for (size_t i = 0; i < EXPORT_COUNT; ++i)
     pn_buffer_printf(script, "%s; ", runtime_exports[i]);
   for (size_t i = 0; i < signature->entry_count; ++i) {
-    const char *name = signature->entries[i].name;
+    const char *name = signature->entries[i].symbol;
     pn_buffer_printf(script,
                      "\"%s\"; \"%s_packed\"; \"%s_shapes\"; "
                      "\"%s_state_size\"; \"%s_init\"; ",
@@ -162,21 +173,25 @@ static void append_script(const pn_signature_t *signature,
 static pn_error_t *link_library(LLVMMemoryBufferRef object,
                                 const pn_signature_t *signature,
                                 const char *path) {
+  if (pn_file_is_special(path))
+    return pn_error_create(PN_ERROR_IO,
+                           "cannot write '%s': it is no regular file", path);
   pn_link_files_t files = {0};
   pn_buffer_t script = {0};
   append_script(signature, &script);
-  append_object_of((const void *)(uintptr_t)&malloc, &files.libc);
+  /* A function that no sanitizer or allocator puts another in front of. */
+  append_object_of((const void *)(uintptr_t)&getauxval, &files.libc);
   append_object_of((const void *)(uintptr_t)(double (*)(double, double))fmod,
                    &files.libm);
   pn_error_t *error = find_runtime(&files.runtime);
   if (!error)
-    error = pn_file_temporary(path, &files.object);
+    error = pn_file_temporary(path, 0600, &files.object);
   if (!error)
-    error = pn_file_temporary(path, &files.script);
+    error = pn_file_temporary(path, 0600, &files.script);
   if (!error)
-    error = pn_file_temporary(path, &files.log);
+    error = pn_file_temporary(path, 0600, &files.log);
   if (!error)
-    error = pn_file_temporary(path, &files.output);
+    error = pn_file_temporary(path, 0600, &files.output);
   if (!error)
     error = pn_file_write(files.object.data, LLVMGetBufferStart(object),
                           LLVMGetBufferSize(object), 0600);
@@ -217,6 +232,28 @@ static pn_error_t *read_signature(LLVMMemoryBufferRef object,
   return pn_signature_parse(found, out_signature);
 }
 
+/* Writes the header to a temporary file beside its place. */
+static pn_error_t *prepare_header(const pn_signature_t *signature,
+                                  const char *path, pn_buffer_t *out_name) {
+  if (pn_file_is_special(path))
+    return pn_error_create(PN_ERROR_IO,
+                           "cannot write '%s': it is no regular file", path);
+  pn_buffer_t text = {0};
+  pn_header_append(signature, path, &text);
+  pn_error_t *error = text.failed
+                          ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
+                          : pn_file_temporary(path, 0666, out_name);
+  if (!error) {
+    error = pn_file_write(out_name->data, text.data, text.size, 0666);
+    if (error) {
+      (void)unlink(out_name->data);
+      pn_buffer_clear(out_name);
+    }
+  }
+  pn_buffer_clear(&text);
+  return error;
+}
+
 pn_error_t *pn_library_write(LLVMMemoryBufferRef object,
                              const pn_target_info_t *target,
                              const char *library_path,
@@ -228,17 +265,21 @@ pn_error_t *pn_library_write(LLVMMemoryBufferRef object,
         "that of " HOST_ARCH "; write an object file and link it there",
         target->llvm_triple);
   pn_signature_t signature;
+  pn_buffer_t header = {0};
   pn_error_t *error = read_signature(object, &signature);
+  /* Both files are ready before the first one appears. */
+  if (!error && header_path)
+    error = prepare_header(&signature, header_path, &header);
   if (!error)
     error = link_library(object, &signature, library_path);
-  if (!error && header_path) {
-    pn_buffer_t text = {0};
-    pn_header_append(&signature, header_path, &text);
-    error = text.failed
-                ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
-                : pn_file_write(header_path, text.data, text.size, 0666);
-    pn_buffer_clear(&text);
+  if (!error && header.size) {
+    error = pn_file_rename(header.data, header_path);
+    if (error)
+      (void)unlink(library_path);
+  } else if (header.size) {
+    (void)unlink(header.data);
   }
+  pn_buffer_clear(&header);
   pn_signature_clear(&signature);
   return error;
 }

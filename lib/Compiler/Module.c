@@ -60,48 +60,86 @@ static pn_error_t *open_container(const char *name, const char **data,
   return NULL;
 }
 
+/* Where a scan of text stands. */
+typedef struct pn_scan {
+  int32_t line, column;
+  char open[MAX_NESTING]; /* brackets that are open */
+  int32_t depth;
+  int32_t signs; /* minus signs in a row, which nest in affine expressions */
+} pn_scan_t;
+
+static pn_error_t *too_deep(const char *name, const pn_scan_t *scan) {
+  pn_error_t *error =
+      pn_error_create(PN_ERROR_PARSE, "nested deeper than %d", MAX_NESTING);
+  pn_diagnostic_t diagnostic = {.severity = PN_SEVERITY_ERROR,
+                                .line = scan->line,
+                                .column = scan->column,
+                                .file = name,
+                                .text = "nested too deeply"};
+  pn_error_add_diagnostic(error, &diagnostic);
+  return error;
+}
+
+/* Counts one character outside of strings and comments, `next` behind it.
+ * Returns false where the nesting is too deep. */
+static bool scan_character(pn_scan_t *scan, char c, char next, char before) {
+  static const char opening[] = "([{<", closing[] = ")]}>";
+  if (c == '-' && next != '>')
+    return ++scan->signs <= MAX_NESTING;
+  if (!strchr(" \t\r\n", c))
+    scan->signs = 0;
+  /* Comparisons and arrows are no brackets. */
+  if ((c == '<' || c == '>') && next == '=')
+    return true;
+  if (c == '>' && before == '-')
+    return true;
+  if (c && strchr(opening, c)) {
+    if (scan->depth == MAX_NESTING)
+      return false;
+    scan->open[scan->depth++] = c;
+  } else if (c && strchr(closing, c)) {
+    /* A closing bracket closes what was opened within its own; one that fits
+     * none is the parser's to report. */
+    char wanted = opening[strchr(closing, c) - closing];
+    for (int32_t i = scan->depth; i > 0; --i) {
+      if (scan->open[i - 1] == wanted) {
+        scan->depth = i - 1;
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+/* Index behind the string that begins at `i`, or of the end of its line. */
+static size_t skip_string(const char *data, size_t size, size_t i) {
+  for (++i; i < size && data[i] != '"' && data[i] != '\n'; ++i)
+    if (data[i] == '\\' && i + 1 < size && data[i + 1] != '\n')
+      ++i;
+  return i < size && data[i] == '"' ? i + 1 : i;
+}
+
 /* Refuses text whose nesting could exhaust the parser's stack, at its place. */
 static pn_error_t *check_nesting(const char *name, const char *data,
                                  size_t size) {
-  int32_t line = 1, column = 0, depth = 0;
-  bool in_string = false, in_comment = false;
-  for (size_t i = 0; i < size; ++i) {
-    char c = data[i];
-    ++column;
+  pn_scan_t scan = {.line = 1};
+  size_t line_start = 0;
+  for (size_t i = 0; i < size;) {
+    char c = data[i], next = i + 1 < size ? data[i + 1] : '\0';
     if (c == '\n') {
-      ++line;
-      column = 0;
-      in_string = in_comment = false;
-      continue;
-    }
-    if (in_comment)
-      continue;
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-      continue;
-    }
-    if (c == '"')
-      in_string = true;
-    else if (c == '/' && i + 1 < size && data[i + 1] == '/')
-      in_comment = true;
-    else if (strchr("([{<", c) && c)
-      ++depth;
-    else if (strchr(")]}>", c) && c && depth > 0)
-      --depth;
-    if (depth > MAX_NESTING) {
-      pn_error_t *error =
-          pn_error_create(PN_ERROR_PARSE, "%s:%d:%d: nested deeper than %d",
-                          name, line, column, MAX_NESTING);
-      pn_diagnostic_t diagnostic = {.severity = PN_SEVERITY_ERROR,
-                                    .line = line,
-                                    .column = column,
-                                    .file = name,
-                                    .text = "nested too deeply"};
-      pn_error_add_diagnostic(error, &diagnostic);
-      return error;
+      ++scan.line;
+      line_start = ++i;
+    } else if (c == '"') {
+      i = skip_string(data, size, i);
+      scan.signs = 0;
+    } else if (c == '/' && next == '/') {
+      const char *end = memchr(data + i, '\n', size - i);
+      i = end ? (size_t)(end - data) : size;
+    } else {
+      scan.column = (int32_t)(i - line_start) + 1;
+      if (!scan_character(&scan, c, next, i ? data[i - 1] : '\0'))
+        return too_deep(name, &scan);
+      ++i;
     }
   }
   return NULL;
@@ -142,6 +180,9 @@ pn_error_t *pn_module_parse(pn_context_t *context, const char *data,
                             size_t size, const char *name, uint32_t flags,
                             pn_module_t **out_module) {
   *out_module = NULL;
+  if (!context || (!data && size))
+    return pn_error_create(PN_ERROR_ARGUMENT, "context and data must not be "
+                                              "null");
   name = name ? name : "<input>";
   if (flags & ~(uint32_t)PN_MODULE_TRUST_BYTECODE)
     return pn_error_create(PN_ERROR_ARGUMENT, "module flags 0x%x are unknown",
@@ -162,6 +203,9 @@ pn_error_t *pn_module_parse(pn_context_t *context, const char *data,
 pn_error_t *pn_module_read_file(pn_context_t *context, const char *path,
                                 uint32_t flags, pn_module_t **out_module) {
   *out_module = NULL;
+  if (!context || !path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "context and path must not be "
+                                              "null");
   pn_buffer_t buffer = {0};
   pn_error_t *error = pn_file_read(path, &buffer);
   if (!error)
@@ -174,7 +218,11 @@ pn_error_t *pn_module_read_file(pn_context_t *context, const char *path,
 pn_error_t *pn_module_clone(const pn_module_t *module,
                             pn_module_t **out_module) {
   *out_module = NULL;
+  if (!module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "module must not be null");
+  pn_context_lock(module->context);
   MlirOperation copy = mlirOperationClone(mlirModuleGetOperation(module->mlir));
+  pn_context_unlock(module->context);
   return make_module(module->context, mlirModuleFromOperation(copy),
                      out_module);
 }
@@ -192,8 +240,10 @@ static void forward_string(MlirStringRef text, void *user) {
 
 void pn_module_print(const pn_module_t *module, pn_write_fn write, void *user) {
   pn_writer_t writer = {write, user};
+  pn_context_lock(module->context);
   mlirOperationPrint(mlirModuleGetOperation(module->mlir), forward_string,
                      &writer);
+  pn_context_unlock(module->context);
   write(user, "\n", 1);
 }
 
@@ -202,9 +252,11 @@ static bool append_container(const pn_module_t *module, pn_buffer_t *buffer) {
   pn_file_header_t header = {.format = 1, .version = PN_VERSION};
   memcpy(header.magic, file_magic, sizeof(file_magic));
   pn_buffer_append(buffer, (const char *)&header, sizeof(header));
-  if (!pn_mlir_write_bytecode(mlirModuleGetOperation(module->mlir),
-                              pn_buffer_write, buffer) ||
-      buffer->failed)
+  pn_context_lock(module->context);
+  bool written = pn_mlir_write_bytecode(mlirModuleGetOperation(module->mlir),
+                                        pn_buffer_write, buffer);
+  pn_context_unlock(module->context);
+  if (!written || buffer->failed)
     return false;
   header.size = buffer->size - sizeof(header);
   header.checksum =
@@ -215,6 +267,9 @@ static bool append_container(const pn_module_t *module, pn_buffer_t *buffer) {
 
 pn_error_t *pn_module_write_file(const pn_module_t *module, const char *path,
                                  bool bytecode) {
+  if (!module || !path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "module and path must not be "
+                                              "null");
   pn_buffer_t buffer = {0};
   bool ok = true;
   if (bytecode)
@@ -232,7 +287,9 @@ pn_error_t *pn_module_write_file(const pn_module_t *module, const char *path,
 void pn_module_destroy(pn_module_t *module) {
   if (!module)
     return;
+  pn_context_lock(module->context);
   mlirModuleDestroy(module->mlir);
+  pn_context_unlock(module->context);
   pn_context_release(module->context);
   free(module);
 }

@@ -12,7 +12,14 @@
 typedef struct pn_words {
   const char *at;
   const char *end;
+  bool no_memory; /* reading stopped because memory was short */
 } pn_words_t;
+
+/* Remembers whether an allocation gave nothing; returns whether it did not. */
+static bool got(pn_words_t *words, const void *block) {
+  words->no_memory |= block == NULL;
+  return block != NULL;
+}
 
 static bool next_word(pn_words_t *words, const char **word, size_t *size) {
   while (words->at < words->end && *words->at == ' ')
@@ -73,7 +80,7 @@ static bool read_numbers(pn_words_t *words, int32_t count,
                          const int64_t **out_numbers) {
   int64_t *numbers = calloc(count ? (size_t)count : 1, sizeof(*numbers));
   *out_numbers = numbers;
-  if (!numbers)
+  if (!got(words, numbers))
     return false;
   for (int32_t i = 0; i < count; ++i)
     if (!read_number(words, &numbers[i]))
@@ -108,26 +115,23 @@ static bool read_entry(pn_words_t *words, pn_signature_t *signature) {
                   sizeof(*signature->entries));
   const char *word;
   size_t size;
-  if (!entry || !next_word(words, &word, &size))
+  if (!got(words, entry) || !next_word(words, &word, &size))
     return false;
   entry->name = strndup(word, size);
-  return entry->name && next_word(words, &word, &size) &&
-         is_word(word, size, "arena") &&
+  entry->symbol = strndup(word, size);
+  return got(words, entry->name) && got(words, entry->symbol) &&
+         next_word(words, &word, &size) && is_word(word, size, "arena") &&
          read_number(words, &entry->arena_bytes) && entry->arena_bytes >= 0;
 }
 
-/* Copies a message, undoing its escapes. */
-static bool read_assert(pn_words_t *words, pn_signature_t *signature) {
-  char **slot =
-      append_item((void **)&signature->asserts, &signature->assert_count,
-                  sizeof(*signature->asserts));
+/* Copies the rest of a line, undoing its escapes; NULL where memory is short.
+ */
+static char *read_rest(pn_words_t *words) {
   const char *from = words->at < words->end ? words->at + 1 : words->end;
-  char *to = malloc((size_t)(words->end - from) + 1);
-  if (!slot || !to) {
-    free(to);
-    return false;
-  }
-  *slot = to;
+  char *text = malloc((size_t)(words->end - from) + 1);
+  if (!text)
+    return NULL;
+  char *to = text;
   for (; from < words->end; ++from) {
     if (*from == '\\' && from + 1 < words->end)
       *to++ = *++from == 'n' ? '\n' : *from;
@@ -135,7 +139,23 @@ static bool read_assert(pn_words_t *words, pn_signature_t *signature) {
       *to++ = *from;
   }
   *to = '\0';
-  return true;
+  return text;
+}
+
+static bool read_assert(pn_words_t *words, pn_signature_t *signature) {
+  char **slot =
+      append_item((void **)&signature->asserts, &signature->assert_count,
+                  sizeof(*signature->asserts));
+  return got(words, slot) && got(words, *slot = read_rest(words));
+}
+
+static bool read_name(pn_words_t *words, pn_signature_t *signature) {
+  if (!signature->entry_count)
+    return false;
+  pn_signature_entry_t *entry = &signature->entries[signature->entry_count - 1];
+  free(entry->name);
+  entry->name = read_rest(words);
+  return got(words, entry->name);
 }
 
 static bool read_argument(pn_words_t *words, pn_signature_t *signature,
@@ -148,7 +168,7 @@ static bool read_argument(pn_words_t *words, pn_signature_t *signature,
   size_t count = entry->input_count + entry->result_count;
   pn_signature_value_t *value =
       append_item((void **)&entry->values, &count, sizeof(*entry->values));
-  if (!value)
+  if (!got(words, value))
     return false;
   if (is_input)
     ++entry->input_count;
@@ -174,6 +194,8 @@ static bool read_line(pn_words_t *words, pn_signature_t *signature) {
     return true;
   if (is_word(word, size, "entry"))
     return read_entry(words, signature);
+  if (is_word(word, size, "name"))
+    return read_name(words, signature);
   if (is_word(word, size, "in"))
     return read_argument(words, signature, true);
   if (is_word(word, size, "out"))
@@ -195,12 +217,15 @@ pn_error_t *pn_signature_parse(const char *text,
   text += sizeof(header) - 1;
   while (*text) {
     const char *end = strchr(text, '\n');
-    pn_words_t words = {text, end ? end : text + strlen(text)};
+    pn_words_t words = {.at = text, .end = end ? end : text + strlen(text)};
     if (!read_line(&words, out_signature)) {
-      pn_error_t *error = pn_error_create(PN_ERROR_CORRUPT,
-                                          "cannot read '%.*s' in the "
-                                          "description of the code",
-                                          (int)(words.end - text), text);
+      pn_error_t *error =
+          words.no_memory
+              ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
+              : pn_error_create(PN_ERROR_CORRUPT,
+                                "cannot read '%.*s' in the description of the "
+                                "code",
+                                (int)(words.end - text), text);
       pn_signature_clear(out_signature);
       return error;
     }
@@ -216,6 +241,7 @@ static void clear_entry(pn_signature_entry_t *entry) {
   }
   free(entry->values);
   free(entry->name);
+  free(entry->symbol);
 }
 
 void pn_signature_clear(pn_signature_t *signature) {

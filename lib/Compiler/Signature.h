@@ -5,7 +5,8 @@
  * Compiled code carries it as text in the symbol `polynest_info`, written by
  * lib/Conversion/DescribeEntries.cpp and LowerEntries.cpp:
  *   polynest 1
- *   entry <name> arena <bytes>
+ *   entry <symbol> arena <bytes>
+ *   name <name>                      (where it is not the symbol)
  *   in|out <dtype> <rank> <size or ?>... [strides <stride or ?>...]
  *   in <dtype> 0 scalar
  *   mutable
@@ -27,7 +28,8 @@ typedef struct pn_signature_value {
 } pn_signature_value_t;
 
 typedef struct pn_signature_entry {
-  char *name;
+  char *name;   /* as in the program */
+  char *symbol; /* as in C */
   int64_t arena_bytes;
   pn_signature_value_t *values; /* inputs, then results */
   size_t input_count;

@@ -10,6 +10,8 @@
 // on data.
 // Profitable always: results are computed in the caller's buffer, so that no
 // copy of them has to be removed later.
+// Memref arguments stay; those without `polynest.result` are inputs, and get
+// `polynest.mutable` unless the body provably never writes them.
 // Limits: one layout an argument, the identity or the one `polynest.strides`
 // states.
 // Cost: linear in operations, plus one simplification of the shape function.
@@ -26,6 +28,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace polynest {
@@ -38,6 +42,12 @@ namespace polynest {
 using namespace mlir;
 
 namespace polynest {
+
+/// PN_MEMREF_RANK_MAX.
+static constexpr int64_t kMaxRank = 64;
+
+static constexpr StringLiteral kResult = "polynest.result";
+static constexpr StringLiteral kMutable = "polynest.mutable";
 
 /// Element types a buffer may have; the rows of pn_dtype_t.
 static bool isBufferElement(Type type) {
@@ -62,9 +72,19 @@ static LogicalResult checkType(func::FuncOp function, Type type, StringRef what,
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     if (tensor.getEncoding())
       return refuse("tensor encodings are not supported");
-  if (auto memref = dyn_cast<MemRefType>(type))
+  if (auto memref = dyn_cast<MemRefType>(type)) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
     if (memref.getMemorySpace())
       return refuse("memory spaces are not supported at entries");
+    if (failed(memref.getStridesAndOffset(strides, offset)))
+      return refuse("layouts of entries must be strided");
+    if (offset != 0 && !ShapedType::isDynamic(offset))
+      return refuse("layouts of entries must have offset 0 or a dynamic one");
+  }
+  if (auto shaped = dyn_cast<ShapedType>(type);
+      shaped && shaped.hasRank() && shaped.getRank() > kMaxRank)
+    return refuse("ranks above 64 are not supported");
   if (!isa<RankedTensorType, MemRefType>(type) && isa<ShapedType>(type))
     return refuse("only tensors and memrefs are supported");
   Type element = getElementTypeOrSelf(type);
@@ -76,15 +96,39 @@ static LogicalResult checkType(func::FuncOp function, Type type, StringRef what,
   return success();
 }
 
+/// Sizes of results that are arguments already cannot be computed here.
+static LogicalResult checkDynamicResults(func::FuncOp function) {
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (auto memref = dyn_cast<MemRefType>(type))
+      if (function.getArgAttr(i, kResult) && !memref.hasStaticShape())
+        return function.emitError()
+               << "argument " << i << " of entry '" << function.getName()
+               << "' is a result of dynamic size; leave out polynest.result "
+                  "to make it an input that is written";
+  return success();
+}
+
 /// Everything that can refuse, before anything is changed.
 static LogicalResult checkEntry(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitError()
            << "entry '" << function.getName()
            << "' has several blocks; use structured control flow (scf)";
-  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+  bool results = false;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     if (failed(checkType(function, type, "argument", i)))
       return failure();
+    bool isResult = function.getArgAttr(i, kResult) != nullptr;
+    if (isResult && !isa<MemRefType>(type))
+      return function.emitError()
+             << "argument " << i << " of entry '" << function.getName()
+             << "' is marked polynest.result but is no memref";
+    if (results && !isResult)
+      return function.emitError()
+             << "argument " << i << " of entry '" << function.getName()
+             << "' follows a result; results must be last";
+    results |= isResult;
+  }
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     if (isa<MemRefType>(type))
       return function.emitError()
@@ -117,16 +161,81 @@ static FailureOr<MemRefType> memrefTypeOf(func::FuncOp function,
 }
 
 //===----------------------------------------------------------------------===//
+// Memref arguments
+//===----------------------------------------------------------------------===//
+
+/// True unless no use of the memref, or of a view of it, can write it.
+static bool mayBeWritten(Value memref) {
+  SmallVector<Value> work = {memref};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (isa<memref::DimOp>(user))
+        continue;
+      if (auto toTensor = dyn_cast<bufferization::ToTensorOp>(user)) {
+        if (toTensor.getWritable())
+          return true;
+        continue;
+      }
+      if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1) {
+        work.push_back(user->getResult(0));
+        continue;
+      }
+      // Whatever hands the memref on may lead to a write elsewhere.
+      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+      bool handsOn = llvm::any_of(user->getResultTypes(), [](Type type) {
+        return isa<BaseMemRefType>(type);
+      });
+      if (!effects || handsOn)
+        return true;
+      SmallVector<MemoryEffects::EffectInstance> list;
+      effects.getEffects(list);
+      for (const MemoryEffects::EffectInstance &effect : list)
+        if (!isa<MemoryEffects::Read>(effect.getEffect()) &&
+            (!effect.getValue() || effect.getValue() == value))
+          return true;
+    }
+  }
+  return false;
+}
+
+/// Marks the memref arguments that are inputs and may be written.
+static void markMutableInputs(func::FuncOp entry) {
+  Builder builder(entry.getContext());
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (isa<MemRefType>(argument.getType()) && !entry.getArgAttr(i, kResult) &&
+        mayBeWritten(argument))
+      entry.setArgAttr(i, kMutable, builder.getUnitAttr());
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The shape function
 //===----------------------------------------------------------------------===//
 
-/// Replaces what depends on the inputs' data by nothing: drops assertions,
-/// whose message the entry itself reports.
-static void eraseAsserts(func::FuncOp function) {
-  SmallVector<Operation *> asserts;
-  function.walk([&](cf::AssertOp op) { asserts.push_back(op); });
-  for (Operation *op : asserts)
-    op->erase();
+/// Erases what the returned values do not depend on: computations of data,
+/// writes of memory, assertions. Returns an operation that the sizes depend on
+/// and that reads or writes memory, or null.
+static Operation *keepSizesOnly(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  llvm::SetVector<Operation *> needed;
+  needed.insert(block.getTerminator());
+  for (unsigned i = 0; i < needed.size(); ++i)
+    needed[i]->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          if (Operation *top = block.findAncestorOpInBlock(*producer))
+            needed.insert(top);
+    });
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!needed.contains(&op))
+      op.erase();
+  for (Operation &op : block.without_terminator())
+    if (!isMemoryEffectFree(&op) &&
+        !isa<tensor::DimOp, memref::DimOp, bufferization::ToTensorOp>(op))
+      return &op;
+  return nullptr;
 }
 
 /// Sizes of the dynamic dimensions of the results, in order, as values in
@@ -203,7 +312,6 @@ static LogicalResult makeShapeFunction(func::FuncOp entry) {
       shapes.getNumArguments(), builder.getDictionaryAttr({}))));
   shapes.setAllResultAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
       shapes.getNumResults(), builder.getDictionaryAttr({}))));
-  eraseAsserts(shapes);
   (void)materializeResultDims(shapes);
   RewritePatternSet patterns(entry.getContext());
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
@@ -217,12 +325,14 @@ static LogicalResult makeShapeFunction(func::FuncOp entry) {
       op.getCanonicalizationPatterns(patterns, entry.getContext());
   // Not converging only means that the dead parts below stay.
   (void)applyPatternsGreedily(shapes, std::move(patterns));
-  // Whatever writes memory computes data, not sizes.
-  if (Operation *user = replaceArgumentsByDims(shapes)) {
+  Operation *user = keepSizesOnly(shapes);
+  if (!user)
+    user = replaceArgumentsByDims(shapes);
+  if (user) {
     entry.emitError() << "entry '" << entry.getName()
                       << "' has a result whose size depends on data"
                       << ", which is not supported";
-    user->emitRemark() << "the size is computed here";
+    user->emitRemark() << "the size depends on this";
     return failure();
   }
   return success();
@@ -306,6 +416,10 @@ namespace {
 struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> entries;
+    for (ModuleOp nested : getOperation().getOps<ModuleOp>()) {
+      nested.emitError("nested modules are not supported");
+      return signalPassFailure();
+    }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (function->hasAttr("polynest.entry") ||
           function->hasAttr("polynest.shapes") || function.isPrivate())
@@ -320,12 +434,15 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
       entries.push_back(function);
     }
     for (func::FuncOp entry : entries) {
+      if (failed(checkDynamicResults(entry)))
+        return signalPassFailure();
       if (getOperation().lookupSymbol((entry.getName() + "_shapes").str())) {
         entry.emitError()
             << "the name '" << entry.getName()
             << "_shapes' is needed for the entry's shape function";
         return signalPassFailure();
       }
+      markMutableInputs(entry);
       if (failed(makeShapeFunction(entry)))
         return signalPassFailure();
       unsigned inputCount = entry.getNumArguments();

@@ -6,17 +6,28 @@
 // Legal: entries whose arguments are ranked memrefs or scalars of element types
 // that buffers have; others are an error.
 // Profitable always: it is the only description a caller has.
-// Limits: none. Cost: linear in arguments.
+// Limits: none. Cost: linear in arguments, and one walk to rename.
+//
+// Names: the C symbols of an entry carry its own name where that is a C
+// identifier which is neither reserved nor taken, by the C library for example;
+// else `entry_<name>` with every other character replaced. Functions and
+// globals of the module get names with a dot, out of the way of both.
 //
 // The text, one item a line (see lib/Compiler/Signature.c, its reader):
-//   entry <name> arena <bytes>
+//   entry <C name> arena <bytes>
+//   name <name>      (where it is another; line ends and backslashes escaped)
 //   in|out <dtype> <rank> <sizes or ?>... [strides <strides or ?>...]
 //   mutable          (after an input that the program may write)
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
 
+#include "Conversion/SupportedTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_DESCRIBEENTRIES
@@ -28,6 +39,173 @@ namespace polynest {
 using namespace mlir;
 
 namespace polynest {
+
+static constexpr StringLiteral kSymbol = "polynest.symbol";
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static bool isIdentifier(StringRef name) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, isWord);
+}
+
+/// Words of C and C++, and functions of POSIX that LLVM's own table lacks.
+static const char *const kReserved[] = {
+    "alignas",   "alignof",  "and",      "asm",       "auto",     "bool",
+    "break",     "case",     "catch",    "char",      "class",    "const",
+    "constexpr", "continue", "default",  "delete",    "do",       "double",
+    "else",      "enum",     "explicit", "export",    "extern",   "false",
+    "float",     "for",      "friend",   "goto",      "if",       "inline",
+    "int",       "long",     "mutable",  "namespace", "new",      "noexcept",
+    "not",       "nullptr",  "operator", "or",        "private",  "protected",
+    "public",    "register", "restrict", "return",    "short",    "signed",
+    "sizeof",    "static",   "struct",   "switch",    "template", "this",
+    "throw",     "true",     "try",      "typedef",   "typeid",   "typename",
+    "typeof",    "union",    "unsigned", "using",     "virtual",  "void",
+    "volatile",  "while",    "xor",      "main",      "accept",   "bind",
+    "clock",     "close",    "connect",  "dup",       "erf",      "erfc",
+    "erfcf",     "erff",     "exit",     "index",     "kill",     "lgamma",
+    "listen",    "open",     "pipe",     "poll",      "raise",    "recv",
+    "select",    "send",     "signal",   "sleep",     "socket",   "system",
+    "tgamma",    "time",     "wait",     "yield"};
+
+/// True where a C symbol of this name would stand in the way of another.
+static bool isReserved(StringRef name) {
+  static constexpr StringLiteral ours[] = {"pn_", "polynest_", "_"};
+  llvm::TargetLibraryInfoImpl library{llvm::Triple("x86_64-unknown-linux-gnu")};
+  llvm::LibFunc found;
+  return llvm::is_contained(kReserved, name) ||
+         library.getLibFunc(name, found) ||
+         llvm::any_of(
+             ours, [&](StringRef prefix) { return name.starts_with(prefix); });
+}
+
+/// The name with every character that C does not take replaced.
+static std::string sanitize(StringRef name) {
+  std::string text = name.str();
+  for (char &c : text)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return text;
+}
+
+/// All C symbols of an entry whose typed one is `name`.
+static SmallVector<std::string, 5> symbolsOf(StringRef name) {
+  SmallVector<std::string, 5> symbols;
+  for (StringRef suffix : {"", "_packed", "_shapes", "_state_size", "_init"})
+    symbols.push_back((name + suffix).str());
+  return symbols;
+}
+
+/// Takes the symbols of `name` if all of them are free.
+static bool takeSymbols(llvm::StringSet<> &used, StringRef name) {
+  SmallVector<std::string, 5> symbols = symbolsOf(name);
+  if (llvm::any_of(symbols, [&](StringRef s) { return used.contains(s); }))
+    return false;
+  for (StringRef symbol : symbols)
+    used.insert(symbol);
+  return true;
+}
+
+/// A name of the form `base`, `base_2`, ... that `take` accepts.
+static std::string findFree(StringRef base,
+                            llvm::function_ref<bool(StringRef)> take) {
+  std::string name = base.str();
+  for (unsigned i = 2; !take(name); ++i)
+    name = (base + "_" + Twine(i)).str();
+  return name;
+}
+
+/// Leaves on every entry and its shape function the C name of the entry.
+static void chooseSymbols(ModuleOp module, llvm::StringSet<> &used) {
+  Builder builder(module.getContext());
+  SmallVector<func::FuncOp> others;
+  auto setSymbol = [&](func::FuncOp entry, StringRef name) {
+    entry->setAttr(kSymbol, builder.getStringAttr(name));
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      used.insert(function.getName());
+    if (!function->hasAttr("polynest.entry"))
+      continue;
+    StringRef name = function.getName();
+    if (isIdentifier(name) && !isReserved(name) && takeSymbols(used, name))
+      setSymbol(function, name);
+    else
+      others.push_back(function);
+  }
+  for (func::FuncOp function : others)
+    setSymbol(function, findFree("entry_" + sanitize(function.getName()),
+                                 [&](StringRef name) {
+                                   return takeSymbols(used, name);
+                                 }));
+  SymbolTable symbols(module);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    StringRef name = function.getName();
+    if (!function->hasAttr("polynest.shapes") || !name.consume_back("_shapes"))
+      continue;
+    if (auto entry = symbols.lookup<func::FuncOp>(name))
+      if (Attribute symbol = entry->getAttr(kSymbol))
+        function->setAttr(kSymbol, symbol);
+  }
+}
+
+/// Gives functions with a body, and globals, names that no C symbol has, and
+/// hides them.
+static void renameDefinitions(ModuleOp module) {
+  llvm::StringSet<> used;
+  DenseMap<StringAttr, StringAttr> renamed;
+  Builder builder(module.getContext());
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!isa<memref::GlobalOp>(op) && (!function || function.isExternal()))
+      continue;
+    StringAttr old = SymbolTable::getSymbolName(&op);
+    StringRef suffix = function ? ".body" : ".data";
+    std::string base = sanitize(old.getValue());
+    std::string name = findFree(base, [&](StringRef candidate) {
+      return used.insert((candidate + suffix).str()).second;
+    });
+    renamed[old] = builder.getStringAttr(name + suffix);
+    SymbolTable::setSymbolName(&op, renamed[old]);
+    if (!function || !function->hasAttr("polynest.entry"))
+      SymbolTable::setSymbolVisibility(&op, SymbolTable::Visibility::Private);
+  }
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](FlatSymbolRefAttr reference) -> std::optional<Attribute> {
+        auto found = renamed.find(reference.getAttr());
+        if (found == renamed.end())
+          return std::nullopt;
+        return FlatSymbolRefAttr::get(found->second);
+      });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true);
+}
+
+static StringRef symbolOf(func::FuncOp entry) {
+  return entry->getAttrOfType<StringAttr>(kSymbol).getValue();
+}
+
+/// One line of text: line ends and backslashes are escaped, NUL is dropped.
+static std::string escapeLine(StringRef text) {
+  std::string line;
+  for (char c : text) {
+    if (c == '\\' || c == '\n') {
+      line += '\\';
+      line += c == '\n' ? 'n' : '\\';
+    } else if (c != '\0') {
+      line += c;
+    }
+  }
+  return line;
+}
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
 
 static void printSize(raw_ostream &os, int64_t size) {
   if (ShapedType::isDynamic(size))
@@ -42,7 +220,7 @@ static LogicalResult describe(raw_ostream &os, StringRef role, Type type) {
   Type element = memref ? memref.getElementType() : type;
   if (!memref && !type.isIntOrIndexOrFloat())
     return failure();
-  if (!element.isIntOrIndexOrFloat())
+  if (!whyTypeUnsupported(MemRefType::get({}, element)).empty())
     return failure();
   os << role << ' ' << element << ' ' << (memref ? memref.getRank() : 0);
   if (!memref) {
@@ -103,7 +281,12 @@ static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
   Builder builder(entry.getContext());
   entry->setAttr("polynest.arg_ranks", builder.getDenseI64ArrayAttr(ranks));
   entry->setAttr("polynest.arena_bytes", builder.getI64IntegerAttr(arena));
-  os << "entry " << entry.getName() << " arena " << arena << '\n' << body;
+  StringRef name = entry.getName();
+  StringRef symbol = symbolOf(entry);
+  os << "entry " << symbol << " arena " << arena << '\n';
+  if (name != symbol)
+    os << "name " << escapeLine(name) << '\n';
+  os << body;
   return success();
 }
 
@@ -127,6 +310,8 @@ struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
   void runOnOperation() override {
     std::string text;
     llvm::raw_string_ostream os(text);
+    llvm::StringSet<> used;
+    chooseSymbols(getOperation(), used);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr("polynest.entry")) {
         if (function->hasAttr("polynest.kernel"))
@@ -140,6 +325,7 @@ struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
     }
     getOperation()->setAttr("polynest.info",
                             StringAttr::get(&getContext(), text));
+    renameDefinitions(getOperation());
   }
 };
 } // namespace

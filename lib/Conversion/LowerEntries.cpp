@@ -428,17 +428,17 @@ static void makeState(Emitter &emit, StringRef name) {
   ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i32, 0));
 }
 
-/// Renames a function out of the way of its C symbol, with all its uses.
-static LogicalResult makeInternal(LLVMFuncOp function, StringRef suffix) {
-  std::string name = (function.getName() + suffix).str();
-  auto attribute = StringAttr::get(function.getContext(), name);
-  if (failed(SymbolTable::replaceAllSymbolUses(
-          function, attribute, function->getParentOfType<ModuleOp>())))
-    return failure();
-  function.setName(name);
+/// Hides a function behind its C symbols. Its name, which
+/// polynest-describe-entries gave it, is none of theirs.
+static void makeInternal(LLVMFuncOp function) {
   function.setLinkage(Linkage::Internal);
   function.setDsoLocal(true);
-  return success();
+}
+
+/// The C name of the entry that the function belongs to, or nothing.
+static std::string symbolOf(LLVMFuncOp function) {
+  auto symbol = function->getAttrOfType<StringAttr>("polynest.symbol");
+  return symbol ? symbol.str() : "";
 }
 
 static void addText(Emitter &emit, StringRef name, const std::string &text) {
@@ -489,23 +489,21 @@ struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
         ++numDeclined;
     }
     for (LLVMFuncOp function : shapes) {
-      std::string name = function.getName().str();
-      if (failed(makeInternal(function, "_body")))
-        return signalPassFailure();
-      makeShapes(emit, function, name);
+      makeInternal(function);
+      if (std::string name = symbolOf(function); !name.empty())
+        makeShapes(emit, function, name + "_shapes");
     }
     for (LLVMFuncOp function : entries) {
       auto ranks =
           function->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
       auto arena = function->getAttrOfType<IntegerAttr>("polynest.arena_bytes");
-      if (!ranks || !arena) {
+      std::string name = symbolOf(function);
+      if (!ranks || !arena || name.empty()) {
         function.emitError("entry was not described; run "
                            "polynest-describe-entries first");
         return signalPassFailure();
       }
-      std::string name = function.getName().str();
-      if (failed(makeInternal(function, "_body")))
-        return signalPassFailure();
+      makeInternal(function);
       LLVMFuncOp packed =
           makePacked(emit, function, name, ranks.asArrayRef(), arena.getInt());
       makeTyped(emit, packed, name,

@@ -5,14 +5,19 @@
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "polynest/error.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
@@ -35,6 +40,24 @@ void pn_mlir_register_pipeline(const char *flag, const char *description,
   };
   registerPassPipeline(flag, description, build,
                        [](function_ref<void(const detail::PassOptions &)>) {});
+}
+
+MlirLlvmThreadPool pn_mlir_thread_pool_create(unsigned count) {
+  return wrap(static_cast<llvm::ThreadPoolInterface *>(
+      new llvm::DefaultThreadPool(llvm::hardware_concurrency(count))));
+}
+
+bool pn_llvm_knows_cpu(const char *triple, const char *cpu) {
+  std::string ignored;
+  llvm::Triple parsed(triple);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(parsed, ignored);
+  if (!target)
+    return false;
+  // The generic CPU is always known.
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(parsed, "", ""));
+  return info && (!*cpu || info->isCPUStringValid(cpu));
 }
 
 MlirModule pn_mlir_parse_module(MlirContext context, const char *data,

@@ -8,6 +8,7 @@
 
 #include "Support/Buffer.h"
 #include "mlir-c/IR.h"
+#include "mlir-c/Support.h"
 #include "polynest/context.h"
 
 PN_EXTERN_C_BEGIN
@@ -15,6 +16,14 @@ PN_EXTERN_C_BEGIN
 /* Routes every remark of the context to the callback; NULL turns it off. */
 void pn_mlir_set_remark_callback(MlirContext context, pn_remark_fn callback,
                                  void *user);
+
+/* A pool of exactly `count` workers; mlirLlvmThreadPoolCreate takes all cores.
+ */
+MlirLlvmThreadPool pn_mlir_thread_pool_create(unsigned count);
+
+/* True if LLVM's back end for the triple knows the CPU; it would print to
+ * stderr and go on with another one where it does not. */
+bool pn_llvm_knows_cpu(const char *triple, const char *cpu);
 
 /* Appends the text of a pipeline, given the text of its options. */
 typedef pn_error_t *(*pn_pipeline_text_fn)(void *user, const char *options,

@@ -93,6 +93,23 @@ static void sort_features(char *list) {
   free(names);
 }
 
+/* Makes the target from what LLVM says; sorts the features in place. */
+static pn_error_t *make_host(const pn_target_host_options_t *options,
+                             const char *cpu, char *features,
+                             const char *triple, pn_target_t **out_target) {
+  sort_features(features);
+  pn_host_facts_t facts;
+  pn_host_facts_read(&facts);
+  facts.llvm_cpu = cpu;
+  facts.llvm_features = features;
+  facts.llvm_triple = triple;
+  add_measurement(options, &facts);
+  pn_target_row_t row;
+  pn_host_text_t text;
+  pn_host_row(&facts, &text, &row);
+  return pn_target_create_from_row(&row, "host", out_target);
+}
+
 pn_error_t *pn_target_create_host_with(const pn_target_host_options_t *options,
                                        pn_target_t **out_target) {
   *out_target = NULL;
@@ -104,17 +121,9 @@ pn_error_t *pn_target_create_host_with(const pn_target_host_options_t *options,
   char *cpu = LLVMGetHostCPUName();
   char *features = LLVMGetHostCPUFeatures();
   char *triple = LLVMGetDefaultTargetTriple();
-  sort_features(features);
-  pn_host_facts_t facts;
-  pn_host_facts_read(&facts);
-  facts.llvm_cpu = cpu;
-  facts.llvm_features = features;
-  facts.llvm_triple = triple;
-  add_measurement(options, &facts);
-  pn_target_row_t row;
-  pn_host_text_t text;
-  pn_host_row(&facts, &text, &row);
-  error = pn_target_create_from_row(&row, "host", out_target);
+  error = cpu && features && triple
+              ? make_host(options, cpu, features, triple, out_target)
+              : pn_error_create(PN_ERROR_MEMORY, "out of memory");
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(features);
   LLVMDisposeMessage(cpu);
