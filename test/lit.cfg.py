@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit configuration: one for the whole tree.
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -18,6 +19,8 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%source", config.polynest_source_dir))
 config.substitutions.append(("%build", config.polynest_build_dir))
+if shutil.which("cc"):
+    config.available_features.add("cc")
 if config.sanitize:
     # LLVM keeps its registries until exit.
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"

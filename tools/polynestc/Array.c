@@ -190,6 +190,13 @@ pn_memref_t pn_array_view(const pn_array_t *array) {
                        .rank = array->rank};
 }
 
+pn_memref_t *pn_array_views(const pn_array_t *arrays, size_t count) {
+  pn_memref_t *views = pn_alloc_array(count, sizeof(*views));
+  for (size_t i = 0; i < count; ++i)
+    views[i] = pn_array_view(&arrays[i]);
+  return views;
+}
+
 void pn_array_index(const pn_array_t *array, int64_t i, int64_t *out_index) {
   for (int32_t d = array->rank - 1; d >= 0; --d) {
     out_index[d] = i % array->sizes[d];

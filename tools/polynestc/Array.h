@@ -35,6 +35,9 @@ void pn_array_clone(const pn_array_t *array, pn_array_t *out_array);
 
 pn_memref_t pn_array_view(const pn_array_t *array);
 
+/* Views of several arrays, which the caller frees. */
+pn_memref_t *pn_array_views(const pn_array_t *arrays, size_t count);
+
 /* Address of element number `i` in row-major order. */
 void *pn_array_at(const pn_array_t *array, int64_t i);
 

@@ -166,13 +166,6 @@ void pn_call_copy_inputs(const pn_call_t *from, pn_call_t *out_call) {
 /* Results and the call                                                     */
 /* ------------------------------------------------------------------------ */
 
-static pn_memref_t *make_views(const pn_array_t *arrays, size_t count) {
-  pn_memref_t *views = pn_alloc_array(count, sizeof(*views));
-  for (size_t i = 0; i < count; ++i)
-    views[i] = pn_array_view(&arrays[i]);
-  return views;
-}
-
 static bool report(pn_error_t *error) {
   if (error)
     (void)pn_report_error(error);
@@ -189,7 +182,7 @@ bool pn_call_make_results(const pn_entry_t *entry, unsigned char fill,
     if (pn_entry_result_type(entry, i, &type))
       ranks += (size_t)type.rank;
   int64_t *sizes = pn_alloc_array(ranks, sizeof(*sizes));
-  pn_memref_t *inputs = make_views(call->inputs, call->input_count);
+  pn_memref_t *inputs = pn_array_views(call->inputs, call->input_count);
   bool ok =
       report(pn_entry_result_sizes(entry, inputs, call->input_count, sizes));
   const int64_t *at = sizes;
@@ -216,8 +209,8 @@ static bool check_guards(const pn_array_t *arrays, size_t count,
 }
 
 bool pn_call_run(const pn_entry_t *entry, pn_call_t *call) {
-  pn_memref_t *inputs = make_views(call->inputs, call->input_count);
-  pn_memref_t *results = make_views(call->results, call->result_count);
+  pn_memref_t *inputs = pn_array_views(call->inputs, call->input_count);
+  pn_memref_t *results = pn_array_views(call->results, call->result_count);
   bool ok = report(pn_entry_invoke(entry, inputs, call->input_count, results,
                                    call->result_count));
   free(inputs);

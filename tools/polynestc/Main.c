@@ -17,6 +17,12 @@ static const struct {
     {"compile", pn_command_compile,
      "to a later stage, an object file or a shared library"},
     {"run", pn_command_run, "compile, run once, print, save or check results"},
+    {"bench", pn_command_bench, "time a program against the machine's limits"},
+    {"explain", pn_command_explain,
+     "what each pass did and did not do, and why"},
+    {"bisect", pn_command_bisect, "find the optimization that breaks a result"},
+    {"targets", pn_command_targets, "list or print target descriptions"},
+    {"pipeline", pn_command_pipeline, "print the passes of a stage"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
