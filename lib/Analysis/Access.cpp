@@ -350,6 +350,9 @@ SmallVector<AffineForOp, 6> getPerfectBand(AffineForOp root) {
 }
 
 std::optional<uint64_t> getTripCount(AffineForOp loop) {
+  // The parser lets a step of zero through; such a loop never ends.
+  if (loop.getStepAsInt() <= 0)
+    return std::nullopt;
   return getConstantTripCount(loop);
 }
 

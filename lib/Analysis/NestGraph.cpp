@@ -28,8 +28,8 @@ static bool loopCoversDim(AffineForOp loop, Value memref, unsigned dim,
                           int64_t factor, int64_t extent) {
   int64_t stride;
   if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      factor <= 0 || llvm::MulOverflow(factor, loop.getStepAsInt(), stride) ||
-      stride > extent)
+      factor <= 0 || loop.getStepAsInt() <= 0 ||
+      llvm::MulOverflow(factor, loop.getStepAsInt(), stride) || stride > extent)
     return false;
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(dim)) {
