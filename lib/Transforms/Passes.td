@@ -41,6 +41,54 @@ def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   ];
 }
 
+def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
+  let summary = "Run producers and consumers in one nest";
+  let description = [{
+    Merges nests of one block that share data, at the largest number of common
+    outer loops that is legal and pays; the loops that come together inside are
+    treated in the same way. Stored values reach loads of the same place through
+    registers, buffers that are then unread disappear, and buffers that live
+    within one iteration shrink to what that iteration touches. Where loops do
+    not line up, the producer's expression takes the place of the consumer's
+    loads. Loops that run once are replaced by their bodies first.
+
+    Legal if accesses that may meet name the merged loops' variables so that
+    they meet within one iteration only, and what stands between the nests may
+    move out of the way. Partners are the nests that write what a nest reads,
+    and the last ones that read the same; no value changes.
+
+    Before: `for i, j { T[i,j] = f(X[i,j]) }  for i, j { S[i] += T[i,j] }`
+    After:  `for i, j { t = f(X[i,j]); S[i] += t }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"maxRedundantComputePercent", "max-redundant-compute-percent",
+           "uint64_t", /*default=*/"10",
+           "Most additional work of a producer computed at its consumer">,
+    Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"1024",
+           "Cache that the data of one merged iteration must fit">,
+    Option<"stackLimitKib", "stack-limit-kib", "uint64_t", /*default=*/"128",
+           "Most bytes of shrunk buffers in one nest">,
+    Option<"minParallelTrips", "min-parallel-trips", "uint64_t",
+           /*default=*/"8",
+           "Parallel iterations that merging keeps if there were as many">,
+    Option<"maxFusedAccesses", "max-fused-accesses", "uint64_t",
+           /*default=*/"64", "Most memory accesses of a fused nest">,
+    Option<"maxFusedOperations", "max-fused-operations", "uint64_t",
+           /*default=*/"512", "Most operations of a fused nest">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Pairs of nests or loops merged">,
+    Statistic<"numDeclined", "num-declined", "Pairs looked at and left apart">,
+    Statistic<"numInlined", "num-inlined",
+              "Producers computed at their consumer's loads">,
+    Statistic<"numErased", "num-erased", "Buffers that disappeared">,
+    Statistic<"numShrunk", "num-shrunk", "Buffers that became smaller">
+  ];
+}
+
 def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
   let summary = "Place temporaries at planned offsets of one arena";
   let description = [{

@@ -1,0 +1,1290 @@
+//===- FuseNests.cpp - run producers and consumers in one nest ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: (a) merges the outermost `depth` loops of two nests of one block, the
+// producer's body first, at the largest depth that is legal and pays, then does
+// the same with the loops that came together inside; stored values go to loads
+// of the same place through registers. (b) Where loops do not line up
+// (transposed, sliced or broadcast reads) puts the producer's expression in
+// place of the consumer's loads. (c) Shrinks buffers that live within one
+// iteration of the merged loops to what one iteration touches.
+// Legal when: (a) every two accesses that may meet, one of them a write, name
+// the merged loops' variables in such a way that meeting means equal variables
+// (then order within an iteration is the order of before, and no loop that was
+// parallel stops being so), and what stands between the two nests may move out
+// of the way by the edges of the nest graph. (b) The buffer is private, written
+// once, by the producer, wholly; nothing writes what the producer reads until
+// the consumer is done. (c) All accesses of a private buffer agree in the
+// indices that drop, and these pin all loops around.
+// No value changes: no operation is reordered within an element, and rounding
+// at casts stays.
+// Profitable when the numbers of `judge` say so: parallel iterations kept,
+// contiguous inner loops kept, contractions keep their loops, one iteration's
+// data fit the cache, recomputation within `max-redundant-compute-percent`.
+// Limits: merged loops have equal bounds and steps; nests with results and
+// merged loops with iter_args are left alone; accesses through different views
+// of one base are not compared.
+// Cost: linear in nodes plus edges, for bounded sizes of fused nests.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
+#include "Analysis/Dependence.h"
+#include "Analysis/NestGraph.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_FUSENESTS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-fuse-nests"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "fuse-nests";
+
+/// How far back partners are looked for, and how many nodes may be moved out of
+/// the way: bounds that keep the pass linear.
+static constexpr unsigned maxCandidates = 8, maxMoved = 16, maxKnown = 64;
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A nest as fusion sees it.
+struct Nest {
+  AffineForOp root;
+  SmallVector<AffineForOp, 6> band;
+  SmallVector<Access, 8> accesses;
+
+  explicit Nest(AffineForOp root) : root(root), band(getPerfectBand(root)) {
+    collectAccesses(root, accesses);
+  }
+  SmallVector<Value, 6> ivs(unsigned depth) {
+    SmallVector<Value, 6> list;
+    for (unsigned i = 0; i != depth; ++i)
+      list.push_back(band[i].getInductionVar());
+    return list;
+  }
+  Block *bodyAt(unsigned depth) { return band[depth - 1].getBody(); }
+};
+} // namespace
+
+/// Number of leading loops of the two bands with equal bounds and steps.
+static unsigned countEqualLoops(Nest &a, Nest &b) {
+  IRMapping rename;
+  unsigned depth = 0;
+  for (auto [x, y] : llvm::zip(a.band, b.band)) {
+    if (x.getNumIterOperands() || y.getNumIterOperands() ||
+        !haveEqualBounds(x, y, rename))
+      break;
+    rename.map(x.getInductionVar(), y.getInductionVar());
+    ++depth;
+  }
+  return depth;
+}
+
+/// Why merging at `depth` could change what an access sees, or null.
+static const char *whyOrderBreaks(Nest &producer, Nest &consumer,
+                                  unsigned depth) {
+  llvm::DenseMap<Value, SmallVector<const Access *, 4>> byBase;
+  bool writesAny = false;
+  for (const Access &access : producer.accesses) {
+    if (!access.base)
+      return "an operation may touch any memory";
+    byBase[access.base].push_back(&access);
+    writesAny |= access.isWrite;
+  }
+  SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
+  // Bases other than the access's own are compared once each.
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  for (const Access &access : consumer.accesses) {
+    if (!access.base)
+      return "an operation may touch any memory";
+    if (!access.isWrite && !writesAny)
+      continue;
+    if (seen.insert({access.base, unsigned(access.isWrite)}).second)
+      for (auto &[base, list] : byBase)
+        if (base != access.base && mayAlias(base, access.base) &&
+            llvm::any_of(list, [&](const Access *other) {
+              return other->isWrite || access.isWrite;
+            }))
+          return "different memrefs may share storage";
+    auto it = byBase.find(access.base);
+    if (it == byBase.end())
+      continue;
+    for (const Access *other : it->second)
+      if ((other->isWrite || access.isWrite) &&
+          !meetOnlyInStep(*other, from, producer.root, access, to,
+                          consumer.root))
+        return "an element is not touched in the same iteration of both";
+  }
+  return nullptr;
+}
+
+/// An assertion may guard indirect accesses of the other nest, and two
+/// assertions would fail in another order.
+static const char *whyAssertionsMove(Nest &producer, Nest &consumer) {
+  auto hasAssert = [](Nest &nest) {
+    return nest.root->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  auto hasIndirect = [](Nest &nest) {
+    return llvm::any_of(
+        nest.accesses, [](const Access &access) { return !access.isAffine(); });
+  };
+  bool first = hasAssert(producer), second = hasAssert(consumer);
+  if ((first && second) || (first && hasIndirect(consumer)) ||
+      (second && hasIndirect(producer)))
+    return "assertions would fail in another order";
+  return nullptr;
+}
+
+/// The operations that must move before `point`, in order, so that `op` can
+/// stand there: what makes its operands and lies behind `point` in the block.
+/// False if one of them cannot move.
+static bool collectOperands(Operation *op, Operation *point,
+                            llvm::SetVector<Operation *> &list) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  for (Value value : values) {
+    Operation *def = value.getDefiningOp();
+    if (!def || def->getBlock() != point->getBlock() ||
+        def->isBeforeInBlock(point) || list.contains(def))
+      continue;
+    if (def == point || def->getNumRegions() != 0 || list.size() > 64 ||
+        !(isMemoryEffectFree(def) || isa<memref::AllocOp>(def)) ||
+        !collectOperands(def, point, list))
+      return false;
+    list.insert(def);
+  }
+  return true;
+}
+
+namespace {
+/// How two nests of one block come to stand side by side.
+struct Move {
+  /// Put before the producer, in this order.
+  llvm::SetVector<Operation *> hoisted;
+  /// The consumer goes to the producer, or the other way round.
+  bool consumerMoves = true;
+};
+} // namespace
+
+/// By the edges of the graph.
+static std::optional<Move> planMove(NestGraph &graph, NestNode &producer,
+                                    NestNode &consumer) {
+  if (producer.op->getNumResults())
+    return std::nullopt;
+  Move move;
+  // What the consumer waits for between the two, transitively.
+  SmallVector<unsigned> worklist{consumer.id};
+  llvm::DenseSet<unsigned> before;
+  bool canMoveUp = true;
+  while (canMoveUp && !worklist.empty()) {
+    unsigned id = worklist.pop_back_val();
+    for (const NestEdge &edge : graph.edgesTo(id)) {
+      if (edge.source == producer.id) {
+        canMoveUp &= id == consumer.id;
+        continue;
+      }
+      if (graph.precedes(edge.source, producer.id) ||
+          !before.insert(edge.source).second)
+        continue;
+      canMoveUp &= before.size() <= maxMoved;
+      worklist.push_back(edge.source);
+    }
+  }
+  bool canMoveDown =
+      llvm::none_of(graph.edgesFrom(producer.id), [&](const NestEdge &edge) {
+        return edge.sink != consumer.id &&
+               graph.precedes(edge.sink, consumer.id);
+      });
+  // Prefer what moves nothing else.
+  if (canMoveDown && (!canMoveUp || !before.empty())) {
+    move.consumerMoves = false;
+    return move;
+  }
+  if (!canMoveUp)
+    return std::nullopt;
+  SmallVector<unsigned> ordered(before.begin(), before.end());
+  llvm::sort(ordered,
+             [&](unsigned a, unsigned b) { return graph.precedes(a, b); });
+  bool canHoist = true;
+  for (unsigned id : ordered) {
+    Operation *op = graph.getNode(id)->op;
+    canHoist &= collectOperands(op, producer.op, move.hoisted);
+    move.hoisted.insert(op);
+  }
+  canHoist =
+      canHoist && collectOperands(consumer.op, producer.op, move.hoisted);
+  if (canHoist)
+    return move;
+  if (!canMoveDown)
+    return std::nullopt;
+  move.hoisted.clear();
+  move.consumerMoves = false;
+  return move;
+}
+
+/// By asking for each operation in between.
+static std::optional<Move> planMove(DependenceAnalysis &dependences,
+                                    AffineForOp producer,
+                                    AffineForOp consumer) {
+  if (producer->getNumResults())
+    return std::nullopt;
+  // Backwards, so that what an operation waits for follows it in the list.
+  SmallVector<Operation *> before;
+  bool canMoveUp = true, canMoveDown = true;
+  for (Operation *op = consumer->getPrevNode(); op != producer;
+       op = op->getPrevNode()) {
+    if (op->getNumRegions() == 0 &&
+        (isMemoryEffectFree(op) || isa<memref::AllocOp, memref::AllocaOp>(op)))
+      continue;
+    canMoveDown = canMoveDown && dependences.reorderIsLegal(producer, op);
+    if (!canMoveUp)
+      continue;
+    bool stays = dependences.reorderIsLegal(op, consumer) &&
+                 llvm::all_of(before, [&](Operation *other) {
+                   return dependences.reorderIsLegal(op, other);
+                 });
+    if (stays)
+      continue;
+    before.push_back(op);
+    canMoveUp =
+        before.size() <= maxMoved && dependences.reorderIsLegal(producer, op);
+  }
+  Move move;
+  for (Operation *op : llvm::reverse(before)) {
+    canMoveUp = canMoveUp && collectOperands(op, producer, move.hoisted);
+    move.hoisted.insert(op);
+  }
+  if (canMoveUp && collectOperands(consumer, producer, move.hoisted))
+    return move;
+  if (!canMoveDown)
+    return std::nullopt;
+  move.hoisted.clear();
+  move.consumerMoves = false;
+  return move;
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Limits {
+  uint64_t redundantPercent, cacheBytes, stackBytes, parallelTrips;
+  uint64_t smallWorkCycles;
+  uint64_t accesses, operations;
+};
+
+/// What merging two nests at some depth means, in numbers.
+struct FusionCost {
+  /// Iterations that may run at once: of the merged loops, and before.
+  uint64_t parallelTrips = 1, parallelTripsBefore = 1;
+  /// Estimated cycles of both nests together.
+  uint64_t workCycles = 0;
+  /// Bytes that one iteration of the merged loops touches in inner loops; none
+  /// if not known.
+  std::optional<uint64_t> sliceBytes = 0;
+  /// Loops of the deepest part inside the merged ones.
+  unsigned innerLoops = 0;
+  /// Bytes of memory traffic that go away, as far as known.
+  uint64_t savedBytes = 0;
+  unsigned accesses = 0, operations = 0;
+  /// Operations that stop running in vectors, in percent of the cycles of the
+  /// merged iteration.
+  uint64_t scalarPercent = 0;
+  /// A contraction would lose the loops that tiling needs.
+  bool splitsContraction = false;
+  /// One nest writes what the other touches. If not, they share reads only, of
+  /// `savedBytes`, and the smaller one touches `smallerBytes`.
+  bool flows = false;
+  uint64_t smallerBytes = 0;
+};
+} // namespace
+
+static constexpr uint64_t maxScalarPercent = 25;
+
+/// Why the merge does not pay, or null.
+static const char *judge(const FusionCost &cost, const Limits &limits) {
+  if (!cost.flows &&
+      (cost.savedBytes == 0 || cost.savedBytes < cost.smallerBytes / 8))
+    return "few data are shared";
+  if (cost.accesses > limits.accesses || cost.operations > limits.operations)
+    return "the fused nest would be too large";
+  if (cost.splitsContraction)
+    return "a contraction keeps its loops";
+  if (cost.parallelTrips <
+          std::min(limits.parallelTrips, cost.parallelTripsBefore) &&
+      cost.workCycles > limits.smallWorkCycles)
+    return "too few parallel iterations would be left";
+  if (!cost.sliceBytes ? cost.innerLoops > 1
+                       : *cost.sliceBytes > limits.cacheBytes)
+    return "the data of one merged iteration do not fit the cache";
+  if (cost.scalarPercent > maxScalarPercent)
+    return "vectors would be lost";
+  return nullptr;
+}
+
+/// Loops around the outermost reduction loop of a contraction: two reads move
+/// with the reduction, and each stands still in a loop that the result and the
+/// other move with, so that tiling reuses both. None if the nest holds none.
+static std::optional<unsigned> getContractionDepth(Nest &nest) {
+  std::optional<unsigned> depth;
+  // By loop that reduces: for each read, where it stands still.
+  nest.root->walk([&](AffineForOp loop) {
+    if (!mayRunTwice(loop))
+      return;
+    SmallVector<Operation *> loops;
+    getEnclosingAffineLoops(loop, loops, nest.root);
+    unsigned level = loops.size();
+    if (depth && *depth <= level)
+      return;
+    Value iv = loop.getInductionVar();
+    for (const Access &write : nest.accesses) {
+      if (!write.isWrite || !write.isAffine() || !isInvariantTo(write, iv))
+        continue;
+      // A reduction carried in registers stores behind the loop.
+      bool isAround = loop->isAncestor(write.op);
+      if (!isAround && !(loop.getNumIterOperands() &&
+                         loop->getParentOp()->isAncestor(write.op)))
+        continue;
+      SmallVector<Value> moving;
+      for (Value value : write.map.getOperands())
+        if (AffineForOp outer = getForInductionVarOwner(value))
+          if (outer != loop && nest.root->isAncestor(outer) &&
+              mayRunTwice(outer))
+            moving.push_back(value);
+      SmallVector<SmallVector<bool, 6>, 4> still;
+      for (const Access &read : nest.accesses) {
+        if (read.isWrite || !read.isAffine() || read.memref == write.memref ||
+            !loop->isAncestor(read.op) || isInvariantTo(read, iv))
+          continue;
+        still.emplace_back();
+        for (Value value : moving)
+          still.back().push_back(isInvariantTo(read, value));
+      }
+      for (ArrayRef<bool> x : still)
+        for (ArrayRef<bool> y : still) {
+          bool onlyX = false, onlyY = false;
+          for (auto [a, b] : llvm::zip_equal(x, y)) {
+            onlyX |= a && !b;
+            onlyY |= b && !a;
+          }
+          if (onlyX && onlyY)
+            depth = level;
+        }
+    }
+  });
+  return depth;
+}
+
+/// Product of the trip counts of the leading loops that are parallel.
+static uint64_t countParallelTrips(Nest &nest, unsigned depth,
+                                   unsigned &numParallel) {
+  uint64_t product = 1;
+  numParallel = 0;
+  for (AffineForOp loop : ArrayRef(nest.band).take_front(depth)) {
+    if (!isPlainlyParallel(loop, nest.accesses))
+      break;
+    product = saturatingMultiply(product, estimateTrips(loop));
+    ++numParallel;
+  }
+  return product;
+}
+
+/// True if every access directly in `block` is contiguous or stands still in
+/// `loop`, so that the block's operations can run as vectors along it.
+static bool isContiguousIn(Block *block, AffineForOp loop) {
+  for (Operation &op : *block) {
+    SmallVector<Access, 2> accesses;
+    if (op.getNumRegions() == 0)
+      collectAccesses(&op, accesses);
+    for (const Access &access : accesses) {
+      Contiguity contiguity = getContiguity(access, loop);
+      if (contiguity != Contiguity::Contiguous &&
+          contiguity != Contiguity::Invariant)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Percent of the merged iteration's cycles that operations take which ran as
+/// vectors and would not any more. `statements` is the body without inner
+/// loops, `loops` the one with them.
+static uint64_t countScalarPercent(Block *statements, AffineForOp loop,
+                                   Nest &other, Block *loops,
+                                   AffineForOp otherLoop, bool isContraction) {
+  if (!isContiguousIn(statements, loop))
+    return 0;
+  // Along the merged loop everything can run as vectors. Contractions are
+  // packed: what counts is that they write contiguously.
+  bool otherFollows = true;
+  for (const Access &access : other.accesses) {
+    if (isContraction && !access.isWrite)
+      continue;
+    Contiguity contiguity = getContiguity(access, otherLoop);
+    otherFollows &= contiguity == Contiguity::Contiguous ||
+                    (contiguity == Contiguity::Invariant && !access.isWrite);
+  }
+  if (otherFollows)
+    return 0;
+  uint64_t scalar = estimateCycles(statements);
+  uint64_t vector = estimateCycles(loops) / assumedLanes;
+  return vector == 0 ? 100 : saturatingMultiply(scalar, 100) / vector;
+}
+
+/// Size of a buffer, zero if not known.
+static uint64_t bytesOf(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  return type ? getBufferBytes(type).value_or(0) : 0;
+}
+
+/// Bytes of the buffers that a nest names.
+static uint64_t countBufferBytes(Nest &nest) {
+  llvm::SmallDenseSet<Value> counted;
+  uint64_t bytes = 0;
+  for (const Access &access : nest.accesses)
+    if (access.base && counted.insert(access.base).second)
+      bytes = saturatingAdd(bytes, bytesOf(access.base));
+  return bytes;
+}
+
+/// Bytes that flow from one nest to the other, or that both read in step.
+static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
+                                bool &flows) {
+  uint64_t bytes = 0;
+  SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
+  llvm::SmallDenseMap<Value, SmallVector<const Access *, 2>> byBase;
+  for (const Access &access : producer.accesses)
+    byBase[access.base].push_back(&access);
+  llvm::SmallDenseSet<Value> counted;
+  for (const Access &access : consumer.accesses) {
+    auto it = byBase.find(access.base);
+    if (it == byBase.end() || !access.isAffine() ||
+        counted.contains(access.base))
+      continue;
+    for (const Access *other : it->second) {
+      bool isFlow = other->isWrite || access.isWrite;
+      if (!isFlow && !moveAlike(*other, from, access, to))
+        continue;
+      flows |= isFlow;
+      if (counted.insert(access.base).second)
+        bytes = saturatingAdd(bytes, bytesOf(access.base));
+    }
+  }
+  return bytes;
+}
+
+static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
+  FusionCost cost;
+  cost.accesses = producer.accesses.size() + consumer.accesses.size();
+  cost.operations =
+      countOperations(producer.root) + countOperations(consumer.root);
+  cost.savedBytes = countSavedBytes(producer, consumer, depth, cost.flows);
+  if (!cost.flows)
+    cost.smallerBytes =
+        std::min(countBufferBytes(producer), countBufferBytes(consumer));
+  unsigned parallelA, parallelB;
+  uint64_t tripsA = countParallelTrips(producer, depth, parallelA);
+  uint64_t tripsB = countParallelTrips(consumer, depth, parallelB);
+  cost.parallelTrips = parallelA < parallelB ? tripsA : tripsB;
+  unsigned ignored;
+  cost.parallelTripsBefore =
+      std::max(countParallelTrips(producer, producer.band.size(), ignored),
+               countParallelTrips(consumer, consumer.band.size(), ignored));
+  cost.workCycles = saturatingAdd(estimateCycles(producer.root),
+                                  estimateCycles(consumer.root)) /
+                    assumedLanes;
+
+  Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
+  std::optional<unsigned> contractionA = getContractionDepth(producer);
+  std::optional<unsigned> contractionB = getContractionDepth(consumer);
+  bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
+  // Tiling needs the loops around the reduction, all parallel, and nothing
+  // but straight code beside it.
+  if (contractionA)
+    cost.splitsContraction |=
+        *contractionA != depth || loopsB || parallelB < depth;
+  if (contractionB)
+    cost.splitsContraction |=
+        *contractionB != depth || loopsA || parallelA < depth;
+  for (auto [block, counts] : {std::pair(from, loopsA && !contractionA),
+                               std::pair(to, loopsB && !contractionB)}) {
+    if (!counts)
+      continue;
+    std::optional<uint64_t> bytes = getInnerFootprint(block, cost.innerLoops);
+    cost.sliceBytes = bytes && cost.sliceBytes
+                          ? std::optional(*bytes + *cost.sliceBytes)
+                          : std::nullopt;
+  }
+  AffineForOp last = producer.band[depth - 1],
+              merged = consumer.band[depth - 1];
+  if (!loopsA && !loopsB) {
+    // Both are innermost: one that does not move contiguously spoils the
+    // other, which matters if that one computes functions.
+    bool friendlyA = isContiguousIn(from, last);
+    bool friendlyB = isContiguousIn(to, merged);
+    if (friendlyA != friendlyB &&
+        estimateCycles(friendlyA ? from : to) >= heavyCycles)
+      cost.scalarPercent = 100;
+  } else if (loopsA != loopsB) {
+    cost.scalarPercent =
+        loopsA ? countScalarPercent(to, merged, producer, from, last,
+                                    contractionA.has_value())
+               : countScalarPercent(from, last, consumer, to, merged,
+                                    contractionB.has_value());
+  }
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// Puts the producer's body before the consumer's inside the merged loops. What
+/// is left of the producer is an empty band.
+static void mergeBodies(Nest &producer, Nest &consumer, unsigned depth) {
+  Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
+  for (unsigned i = 0; i != depth; ++i)
+    producer.band[i].getInductionVar().replaceAllUsesWith(
+        consumer.band[i].getInductionVar());
+  to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
+                             std::prev(from->end()));
+}
+
+/// Within one block, gives loads the value that their place was stored or
+/// loaded with last.
+static void forwardValues(Block *block) {
+  struct Known {
+    Access access;
+    Value value;
+  };
+  SmallVector<Known, 16> known;
+  auto forget = [&](const Access &write) {
+    llvm::erase_if(known, [&](const Known &entry) {
+      return !write.memref || mayAlias(entry.access.memref, write.memref);
+    });
+  };
+  auto learn = [&](const Access &access, Value value) {
+    if (known.size() < maxKnown)
+      known.push_back({access, value});
+  };
+  for (Operation &op : llvm::make_early_inc_range(*block)) {
+    if (op.getNumRegions() == 0 && isMemoryEffectFree(&op))
+      continue;
+    SmallVector<Access, 4> accesses;
+    collectAccesses(&op, accesses);
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      if (!accesses[0].isAffine())
+        continue;
+      const auto *it = llvm::find_if(known, [&](const Known &entry) {
+        return entry.access.memref == accesses[0].memref &&
+               entry.access.map == accesses[0].map;
+      });
+      if (it == known.end()) {
+        learn(accesses[0], load.getResult());
+        continue;
+      }
+      load.replaceAllUsesWith(it->value);
+      load.erase();
+      continue;
+    }
+    for (const Access &access : accesses)
+      if (access.isWrite)
+        forget(access);
+    if (auto store = dyn_cast<AffineStoreOp>(op))
+      if (accesses[0].isAffine())
+        learn(accesses[0], store.getValueToStore());
+  }
+}
+
+/// Erases the stores to buffers that nothing but stores inside `root` names,
+/// and lists the buffers. They are erased at the end: the graph still names
+/// them.
+static void eraseUnread(const llvm::SmallDenseSet<Value> &buffers,
+                        Operation *root,
+                        SmallVectorImpl<memref::AllocOp> &unused) {
+  for (Value buffer : buffers) {
+    auto alloc = buffer.getDefiningOp<memref::AllocOp>();
+    if (!alloc || !llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
+          auto store = dyn_cast<AffineStoreOp>(use.getOwner());
+          return store && store.getMemref() == buffer &&
+                 store.getValueToStore() != buffer && root->isAncestor(store);
+        }))
+      continue;
+    for (Operation *user : llvm::make_early_inc_range(buffer.getUsers()))
+      user->erase();
+    unused.push_back(alloc);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions in place of loads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A nest that computes each element of one private buffer from a pure
+/// expression of reads.
+struct Expression {
+  AffineStoreOp store;
+  SmallVector<AffineForOp, 6> band;
+  /// Position in the store's map of each loop of the band.
+  SmallVector<unsigned, 6> dimOf;
+  uint64_t trips = 1;
+  /// Cycles of arithmetic; zero for a copy or a constant.
+  uint64_t cycles = 0;
+};
+} // namespace
+
+static std::optional<Expression> matchExpression(NestNode &node) {
+  if (node.isOpaque || node.writes.size() != 1 || node.covers.size() != 1 ||
+      node.hasAssert || node.touchesAll)
+    return std::nullopt;
+  Expression expression;
+  expression.band.assign(node.band.begin(), node.band.end());
+  if (llvm::any_of(expression.band, [](AffineForOp loop) {
+        return loop.getNumIterOperands() || loop.getStepAsInt() != 1;
+      }))
+    return std::nullopt;
+  for (Operation &op : expression.band.back().getBody()->without_terminator()) {
+    if (auto store = dyn_cast<AffineStoreOp>(op)) {
+      if (expression.store)
+        return std::nullopt;
+      expression.store = store;
+      continue;
+    }
+    if (op.getNumRegions() || expression.store)
+      return std::nullopt;
+    if (isa<AffineLoadOp, memref::LoadOp>(op))
+      continue;
+    if (!isPure(&op))
+      return std::nullopt;
+    expression.cycles += estimateCycles(&op);
+  }
+  if (!expression.store || !isPrivateAllocation(expression.store.getMemref()) ||
+      !expression.store.getMemref().getDefiningOp<memref::AllocOp>())
+    return std::nullopt;
+  const Access &write = *llvm::find_if(
+      node.accesses, [&](const Access &a) { return a.op == expression.store; });
+  // The node covers its buffer, so that each loop sweeps its dimension.
+  for (AffineForOp loop : expression.band) {
+    unsigned found = ~0u;
+    for (auto [d, result] :
+         llvm::enumerate(write.map.getAffineMap().getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(result);
+      if (dim &&
+          write.map.getOperand(dim.getPosition()) == loop.getInductionVar())
+        found = d;
+    }
+    if (found == ~0u)
+      return std::nullopt;
+    expression.dimOf.push_back(found);
+    expression.trips =
+        saturatingMultiply(expression.trips, estimateTrips(loop));
+  }
+  return expression;
+}
+
+/// Why the expression cannot stand for the consumer's loads, or null. Collects
+/// the loads.
+static const char *whyNotInline(NestGraph &graph, NestNode &producer,
+                                NestNode &consumer, Expression &expression,
+                                SmallVectorImpl<AffineLoadOp> &loads) {
+  Value buffer = expression.store.getMemRef();
+  if (graph.writersOf(buffer).size() != 1)
+    return "the buffer is written elsewhere too";
+  for (const Access &access : consumer.accesses) {
+    if (!access.base)
+      return "an operation may touch any memory";
+    if (access.base != buffer)
+      continue;
+    auto load = dyn_cast<AffineLoadOp>(access.op);
+    if (!load || access.memref != buffer || !access.isAffine())
+      return "a read of the buffer is not a plain load";
+    loads.push_back(load);
+  }
+  if (loads.empty())
+    return "the buffer is not read";
+  // The producer's inputs must hold their values until the consumer is done.
+  for (const NestEdge &edge : graph.edgesFrom(producer.id))
+    if ((edge.kind == EdgeKind::Anti || !edge.base) &&
+        (edge.sink == consumer.id || graph.precedes(edge.sink, consumer.id)))
+      return "an input of the producer is overwritten";
+  for (Value read : producer.reads)
+    for (Value write : consumer.writes)
+      if (mayAlias(read, write))
+        return "an input of the producer is overwritten";
+  return nullptr;
+}
+
+/// Why putting the expression in place of loads does not pay, or null.
+static const char *judgeInline(NestGraph &graph, Expression &expression,
+                               ArrayRef<AffineLoadOp> loads, NestNode &consumer,
+                               const Limits &limits,
+                               uint64_t &redundantPercent) {
+  uint64_t runs = 0;
+  for (AffineLoadOp load : loads) {
+    SmallVector<Operation *> loops;
+    getEnclosingAffineLoops(load, loops, consumer.op);
+    uint64_t trips = 1;
+    for (Operation *loop : loops)
+      trips = saturatingMultiply(
+          trips, isa<AffineForOp>(loop) ? estimateTrips(cast<AffineForOp>(loop))
+                                        : dynamicTrips);
+    runs = saturatingAdd(runs, trips);
+  }
+  redundantPercent = expression.cycles == 0 || runs <= expression.trips
+                         ? 0
+                         : saturatingMultiply(runs - expression.trips, 100) /
+                               std::max<uint64_t>(expression.trips, 1);
+  if (redundantPercent > limits.redundantPercent)
+    return "too much would be computed again";
+  if (expression.cycles != 0 &&
+      graph.readersOf(expression.store.getMemRef()).size() != 1)
+    return "the buffer has other readers";
+  unsigned size = std::distance(expression.store->getBlock()->begin(),
+                                expression.store->getBlock()->end());
+  if (size * loads.size() + countOperations(consumer.op) > limits.operations)
+    return "the fused nest would be too large";
+  // Reads that were contiguous should stay so if there is much to compute.
+  if (expression.cycles < heavyCycles)
+    return nullptr;
+  for (AffineLoadOp load : loads) {
+    auto inner = dyn_cast<AffineForOp>(load->getParentOp());
+    SmallVector<Access, 1> accesses;
+    collectAccesses(load, accesses);
+    if (!inner || !isContiguousIn(inner.getBody(), inner))
+      continue;
+    // A transposed read is contiguous in the buffer, not in the inputs.
+    AffineForOp last = expression.band.back();
+    unsigned d = expression.dimOf.back();
+    bool movesLast = accesses[0].map.isFunctionOf(d, inner.getInductionVar());
+    if (isContiguousIn(last.getBody(), last) && !movesLast)
+      return "vectors would be lost";
+  }
+  return nullptr;
+}
+
+/// Computes the expression at the place of each load.
+static void inlineExpression(Expression &expression,
+                             ArrayRef<AffineLoadOp> loads) {
+  for (AffineLoadOp load : loads) {
+    OpBuilder builder(load);
+    IRMapping mapping;
+    AffineMap map = load.getAffineMap();
+    for (auto [loop, d] : llvm::zip_equal(expression.band, expression.dimOf)) {
+      SmallVector<OpFoldResult> operands =
+          getAsOpFoldResult(load.getMapOperands());
+      mapping.map(loop.getInductionVar(),
+                  makeComposedAffineApply(builder, load.getLoc(),
+                                          map.getSubMap({d}), operands)
+                      .getResult());
+    }
+    for (Operation &op : expression.store->getBlock()->without_terminator()) {
+      if (&op == expression.store)
+        break;
+      auto read = dyn_cast<AffineLoadOp>(op);
+      if (!read) {
+        builder.clone(op, mapping);
+        continue;
+      }
+      AffineMap readMap = read.getAffineMap();
+      SmallVector<Value> operands;
+      for (Value operand : read.getMapOperands())
+        operands.push_back(mapping.lookupOrDefault(operand));
+      fullyComposeAffineMapAndOperands(&readMap, &operands);
+      canonicalizeMapAndOperands(&readMap, &operands);
+      Value memref = mapping.lookupOrDefault(read.getMemref());
+      auto copy = AffineLoadOp::create(builder, read.getLoc(), memref, readMap,
+                                       operands);
+      copy->setDiscardableAttrs(read->getDiscardableAttrDictionary());
+      mapping.map(read.getResult(), copy.getResult());
+    }
+    load.replaceAllUsesWith(
+        mapping.lookupOrDefault(expression.store.getValueToStore()));
+    for (AffineForOp loop : expression.band) {
+      Value index = mapping.lookup(loop.getInductionVar());
+      if (index.use_empty())
+        index.getDefiningOp()->erase();
+    }
+    load.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Shrinking
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A buffer that lives within one iteration of the loops around `block`.
+struct Shrink {
+  memref::AllocOp alloc;
+  Block *block;
+  SmallVector<unsigned> kept;
+  MemRefType type;
+  uint64_t bytes;
+};
+} // namespace
+
+/// The innermost block that holds all operations that use `value`.
+static Block *getCommonBlock(Value value) {
+  Block *common = nullptr;
+  for (Operation *user : value.getUsers()) {
+    if (!common)
+      common = user->getBlock();
+    while (common && !common->findAncestorOpInBlock(*user)) {
+      Operation *parent = common->getParentOp();
+      common = parent ? parent->getBlock() : nullptr;
+    }
+  }
+  return common;
+}
+
+static std::optional<Shrink> planShrink(memref::AllocOp alloc) {
+  auto type = alloc.getType();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      alloc->use_empty())
+    return std::nullopt;
+  Block *block = getCommonBlock(alloc);
+  SmallVector<AffineForOp> loops;
+  for (Operation *op = block ? block->getParentOp() : nullptr;
+       op && op != alloc->getParentOp(); op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop)
+      return std::nullopt;
+    loops.push_back(loop);
+  }
+  if (loops.empty() || block == alloc->getBlock())
+    return std::nullopt;
+  // Views and anything but plain accesses keep the buffer as it is.
+  SmallVector<Access, 8> accesses;
+  for (OpOperand &use : alloc->getUses()) {
+    if (!isa<AffineLoadOp, AffineStoreOp>(use.getOwner()))
+      return std::nullopt;
+    collectAccesses(use.getOwner(), accesses);
+  }
+  if (!llvm::all_of(accesses,
+                    [](const Access &access) { return access.isAffine(); }))
+    return std::nullopt;
+  Shrink shrink{alloc, block, {}, type, 0};
+  llvm::SmallDenseSet<Value> pinned;
+  SmallVector<int64_t> shape;
+  for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
+    bool drops = llvm::all_of(accesses, [&](const Access &access) {
+      return isSameIndex(access, accesses.front(), d, block);
+    });
+    if (!drops) {
+      shrink.kept.push_back(d);
+      shape.push_back(type.getDimSize(d));
+      continue;
+    }
+    if (Value iv = getOnlyVariable(accesses.front(), d))
+      pinned.insert(iv);
+  }
+  if (shrink.kept.size() == size_t(type.getRank()) ||
+      !llvm::all_of(loops, [&](AffineForOp loop) {
+        return pinned.contains(loop.getInductionVar()) || !mayRunTwice(loop);
+      }))
+    return std::nullopt;
+  shrink.type = MemRefType::get(shape, type.getElementType(), AffineMap(),
+                                type.getMemorySpace());
+  std::optional<uint64_t> bytes = getBufferBytes(shrink.type);
+  if (!bytes)
+    return std::nullopt;
+  shrink.bytes = *bytes;
+  return shrink;
+}
+
+static void applyShrink(Shrink &shrink) {
+  OpBuilder builder = OpBuilder::atBlockBegin(shrink.block);
+  Value small =
+      memref::AllocaOp::create(builder, shrink.alloc.getLoc(), shrink.type,
+                               shrink.alloc.getAlignmentAttr());
+  for (Operation *user : llvm::make_early_inc_range(shrink.alloc->getUsers())) {
+    builder.setInsertionPoint(user);
+    if (auto load = dyn_cast<AffineLoadOp>(user)) {
+      AffineMap map = load.getAffineMap().getSubMap(shrink.kept);
+      SmallVector<Value> operands(load.getMapOperands());
+      canonicalizeMapAndOperands(&map, &operands);
+      load.replaceAllUsesWith(
+          AffineLoadOp::create(builder, load.getLoc(), small, map, operands)
+              .getResult());
+      load.erase();
+      continue;
+    }
+    auto store = cast<AffineStoreOp>(user);
+    AffineMap map = store.getAffineMap().getSubMap(shrink.kept);
+    SmallVector<Value> operands(store.getMapOperands());
+    canonicalizeMapAndOperands(&map, &operands);
+    AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
+                          small, map, operands);
+    store.erase();
+  }
+  shrink.alloc.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Counters {
+  unsigned applied = 0, declined = 0, inlined = 0, erased = 0, shrunk = 0;
+};
+
+class NestFuser {
+public:
+  NestFuser(func::FuncOp function, const Limits &limits)
+      : function(function), limits(limits) {}
+  void run();
+  Counters counters;
+
+private:
+  /// The largest depth at which the two may be merged with profit; zero if
+  /// there is none, `why` then says what stood in the way of the best one.
+  unsigned chooseDepth(Nest &producer, Nest &consumer, FusionCost &cost,
+                       const char *&why);
+  /// Merges, forwards values, and fuses the loops that came together. Returns
+  /// what is left of the consumer; the producer is an empty band.
+  void merge(Nest &producer, Nest &consumer, unsigned depth);
+  void fuseInside(Block *block);
+  void fuseTopLevel(NestGraph &graph);
+  bool fuseWithAny(NestGraph &graph, NestNode &consumer, unsigned &fusedId);
+  bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  void shrinkBuffers();
+  void decline(Operation *producer, Operation *consumer, const char *why);
+
+  func::FuncOp function;
+  Limits limits;
+  DependenceAnalysis dependences;
+  /// Last nests that read a base, for siblings.
+  llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders;
+  llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
+  SmallVector<memref::AllocOp> unused;
+};
+} // namespace
+
+void NestFuser::decline(Operation *producer, Operation *consumer,
+                        const char *why) {
+  ++counters.declined;
+  if (!remarksWanted(function.getContext()))
+    return;
+  std::string place;
+  llvm::raw_string_ostream os(place);
+  producer->getLoc().print(os);
+  remark(RemarkKind::Declined, consumer->getLoc(), passName, why)
+      << arg("producer", place);
+}
+
+unsigned NestFuser::chooseDepth(Nest &producer, Nest &consumer,
+                                FusionCost &cost, const char *&why) {
+  unsigned most = countEqualLoops(producer, consumer);
+  if (most == 0) {
+    why = "outermost loops differ";
+    return 0;
+  }
+  if ((why = whyAssertionsMove(producer, consumer)))
+    return 0;
+  const char *first = nullptr;
+  for (unsigned depth = most; depth > 0; --depth) {
+    why = whyOrderBreaks(producer, consumer, depth);
+    if (!why) {
+      cost = measure(producer, consumer, depth);
+      why = judge(cost, limits);
+    }
+    if (!why)
+      return depth;
+    // The reason at the largest legal depth tells most.
+    first = why;
+  }
+  why = first;
+  return 0;
+}
+
+void NestFuser::merge(Nest &producer, Nest &consumer, unsigned depth) {
+  Block *body = consumer.bodyAt(depth);
+  llvm::SmallDenseSet<Value> written, shared;
+  for (const Access &access : producer.accesses)
+    if (access.isWrite)
+      written.insert(access.memref);
+  for (const Access &access : consumer.accesses)
+    if (!access.isWrite && written.contains(access.memref))
+      shared.insert(access.memref);
+  mergeBodies(producer, consumer, depth);
+  forwardValues(body);
+  eraseUnread(shared, consumer.root, unused);
+  dependences.invalidate();
+  fuseInside(body);
+}
+
+void NestFuser::fuseInside(Block *block) {
+  SmallVector<AffineForOp> loops;
+  for (Operation &op : *block)
+    if (auto loop = dyn_cast<AffineForOp>(op))
+      if (loop.getStepAsInt() > 0)
+        loops.push_back(loop);
+  // Loops that are still there, earlier ones first.
+  SmallVector<AffineForOp> earlier;
+  for (AffineForOp loop : loops) {
+    unsigned tried = 0;
+    for (unsigned i = earlier.size(); i-- > 0 && tried < maxCandidates;) {
+      ++tried;
+      AffineForOp partner = earlier[i];
+      Nest producer(partner), consumer(loop);
+      FusionCost cost;
+      const char *why = nullptr;
+      unsigned depth = chooseDepth(producer, consumer, cost, why);
+      if (depth == 0)
+        continue;
+      std::optional<Move> move = planMove(dependences, partner, loop);
+      if (!move)
+        continue;
+      remark(RemarkKind::Applied, loop.getLoc(), passName, "inner loops fused")
+          << arg("depth", depth) << arg("saved-bytes", cost.savedBytes);
+      ++counters.applied;
+      for (Operation *op : move->hoisted)
+        moveWithinBlock(op, partner);
+      if (move->consumerMoves)
+        moveWithinBlock(loop, partner);
+      earlier.erase(earlier.begin() + i);
+      merge(producer, consumer, depth);
+      partner.erase();
+      dependences.invalidate();
+    }
+    // In program order: a loop that went up stands before others.
+    auto place = llvm::find_if(earlier, [&](AffineForOp other) {
+      return loop->isBeforeInBlock(other);
+    });
+    earlier.insert(place, loop);
+  }
+}
+
+bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
+                          NestNode &consumer) {
+  std::optional<Expression> expression = matchExpression(producer);
+  if (!expression)
+    return false;
+  SmallVector<AffineLoadOp> loads;
+  uint64_t redundantPercent = 0;
+  const char *why = whyNotInline(graph, producer, consumer, *expression, loads);
+  if (!why)
+    why = judgeInline(graph, *expression, loads, consumer, limits,
+                      redundantPercent);
+  if (why) {
+    decline(producer.op, consumer.op, why);
+    return false;
+  }
+  remark(RemarkKind::Applied, consumer.op->getLoc(), passName,
+         "producer's expression put in place of loads")
+      << arg("loads", loads.size())
+      << arg("redundant-percent", redundantPercent);
+  ++counters.inlined;
+  Value buffer = expression->store.getMemRef();
+  inlineExpression(*expression, loads);
+  dependences.invalidate();
+  graph.updateNode(consumer.id);
+  if (llvm::hasSingleElement(buffer.getUses())) {
+    graph.eraseNode(producer.id);
+    unused.push_back(buffer.getDefiningOp<memref::AllocOp>());
+  }
+  return true;
+}
+
+bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
+                            unsigned &fusedId) {
+  // Producers first, the nearest first, then readers of the same data.
+  SmallVector<unsigned, maxCandidates> candidates;
+  auto add = [&](unsigned id) {
+    NestNode *node = graph.getNode(id);
+    if (node && !node->isOpaque && id != consumer.id &&
+        candidates.size() < maxCandidates && graph.precedes(id, consumer.id) &&
+        !refused.contains({id, consumer.id}) &&
+        !llvm::is_contained(candidates, id))
+      candidates.push_back(id);
+  };
+  SmallVector<NestEdge> edges = graph.edgesTo(consumer.id);
+  for (const NestEdge &edge : llvm::reverse(edges))
+    if (edge.base && edge.kind == EdgeKind::Flow)
+      add(edge.source);
+  for (Value base : consumer.reads)
+    if (auto it = lastReaders.find(base); it != lastReaders.end())
+      for (unsigned id : llvm::reverse(it->second))
+        add(id);
+  if (candidates.empty())
+    return false;
+
+  Nest mine(cast<AffineForOp>(consumer.op));
+  for (unsigned id : candidates) {
+    NestNode &producer = *graph.getNode(id);
+    Nest theirs(cast<AffineForOp>(producer.op));
+    FusionCost cost;
+    const char *why = nullptr;
+    unsigned depth = chooseDepth(theirs, mine, cost, why);
+    bool isFull =
+        depth && depth == theirs.band.size() && depth == mine.band.size();
+    if (!isFull && tryInline(graph, producer, consumer)) {
+      fusedId = consumer.id;
+      return true;
+    }
+    std::optional<Move> move;
+    if (depth && !(move = planMove(graph, producer, consumer)))
+      why = "a nest in between depends on both";
+    if (!move) {
+      decline(producer.op, consumer.op, why);
+      refused.insert({id, consumer.id});
+      continue;
+    }
+    remark(RemarkKind::Applied, consumer.op->getLoc(), passName, "nests fused")
+        << arg("depth", depth) << arg("saved-bytes", cost.savedBytes)
+        << arg("parallel-trips", cost.parallelTrips)
+        << arg("slice-bytes", cost.sliceBytes.value_or(0))
+        << arg("scalar-percent", cost.scalarPercent);
+    ++counters.applied;
+    for (Operation *op : move->hoisted) {
+      if (NestNode *node = graph.getNode(op))
+        graph.moveNodeBefore(node->id, producer.id);
+      else
+        moveWithinBlock(op, producer.op);
+    }
+    if (move->consumerMoves)
+      graph.moveNodeBefore(consumer.id, producer.id);
+    merge(theirs, mine, depth);
+    fusedId = graph.fuseNodes(producer.id, consumer.id, mine.root)->id;
+    return true;
+  }
+  return false;
+}
+
+void NestFuser::fuseTopLevel(NestGraph &graph) {
+  SmallVector<unsigned> order;
+  for (NestNode *node : graph.nodes())
+    if (!node->isOpaque)
+      order.push_back(node->id);
+  for (unsigned id : order) {
+    if (!graph.getNode(id))
+      continue;
+    unsigned fused = id;
+    while (fuseWithAny(graph, *graph.getNode(id), fused))
+      id = fused;
+    NestNode &node = *graph.getNode(id);
+    for (Value base : node.reads) {
+      SmallVector<unsigned, 2> &list = lastReaders[base];
+      llvm::erase_if(list, [&](unsigned other) {
+        return other == id || !graph.getNode(other);
+      });
+      list.push_back(id);
+      if (list.size() > 2)
+        list.erase(list.begin());
+    }
+  }
+}
+
+void NestFuser::shrinkBuffers() {
+  SmallVector<memref::AllocOp> allocs(
+      function.getBody().front().getOps<memref::AllocOp>());
+  llvm::DenseMap<Operation *, uint64_t> stackBytes;
+  for (memref::AllocOp alloc : allocs) {
+    std::optional<Shrink> shrink = planShrink(alloc);
+    if (!shrink)
+      continue;
+    Operation *root =
+        alloc->getBlock()->findAncestorOpInBlock(*shrink->block->getParentOp());
+    uint64_t &used = stackBytes[root];
+    if (used + shrink->bytes > limits.stackBytes) {
+      ++counters.declined;
+      remark(RemarkKind::Declined, alloc.getLoc(), passName,
+             "buffer of one iteration does not fit the stack")
+          << arg("bytes", shrink->bytes);
+      continue;
+    }
+    used += shrink->bytes;
+    remark(RemarkKind::Applied, alloc.getLoc(), passName, "buffer shrunk")
+        << arg("bytes", shrink->bytes)
+        << arg("bytes-before", getBufferBytes(alloc.getType()).value_or(0));
+    applyShrink(*shrink);
+    ++counters.shrunk;
+  }
+}
+
+void NestFuser::run() {
+  dropUnitLoops(function);
+  for (Block &block : function.getBody())
+    for (Operation &op : block)
+      if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+        op.walk([&](Block *inner) {
+          if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(inner->getParentOp()))
+            fuseInside(inner);
+        });
+  NestGraph graph(function);
+  fuseTopLevel(graph);
+  for (memref::AllocOp alloc : unused)
+    alloc.erase();
+  counters.erased = unused.size();
+  shrinkBuffers();
+}
+
+namespace {
+struct FuseNestsPass : impl::FuseNestsBase<FuseNestsPass> {
+  using FuseNestsBase::FuseNestsBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    auto isWithin = [&](StringRef option, uint64_t value, uint64_t most) {
+      if (value <= most)
+        return true;
+      emitError(UnknownLoc::get(context))
+          << "option " << option << " has value " << value
+          << "; it must be 0 to " << most;
+      return false;
+    };
+    return success(isWithin("max-redundant-compute-percent",
+                            maxRedundantComputePercent, 10000) &&
+                   isWithin("cache-size-kib", cacheSizeKib, 1u << 20) &&
+                   isWithin("stack-limit-kib", stackLimitKib, 1024) &&
+                   isWithin("min-parallel-trips", minParallelTrips, 1u << 20) &&
+                   isWithin("max-fused-accesses", maxFusedAccesses, 4096) &&
+                   isWithin("max-fused-operations", maxFusedOperations, 65536));
+  }
+
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    Limits limits{maxRedundantComputePercent,
+                  uint64_t(cacheSizeKib) * 1024,
+                  uint64_t(stackLimitKib) * 1024,
+                  minParallelTrips,
+                  /*smallWorkCycles=*/60000,
+                  maxFusedAccesses,
+                  maxFusedOperations};
+    NestFuser fuser(getOperation(), limits);
+    fuser.run();
+    numApplied += fuser.counters.applied;
+    numDeclined += fuser.counters.declined;
+    numInlined += fuser.counters.inlined;
+    numErased += fuser.counters.erased;
+    numShrunk += fuser.counters.shrunk;
+  }
+};
+} // namespace
+
+} // namespace polynest

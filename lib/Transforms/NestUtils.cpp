@@ -1,0 +1,410 @@
+//===- NestUtils.cpp - what passes on nests share -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/NestUtils.h"
+
+#include "Analysis/Aliasing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// Linear forms
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A sum of values times coefficients, plus a constant.
+struct Linear {
+  SmallVector<std::pair<Value, int64_t>, 4> terms;
+  int64_t constant = 0;
+
+  bool add(Value value, int64_t factor) {
+    for (auto &[other, coefficient] : terms)
+      if (other == value)
+        return !llvm::AddOverflow(coefficient, factor, coefficient);
+    terms.push_back({value, factor});
+    return true;
+  }
+  int64_t coefficientOf(Value value) const {
+    for (auto [other, coefficient] : terms)
+      if (other == value)
+        return coefficient;
+    return 0;
+  }
+};
+} // namespace
+
+static bool addLinear(Linear &form, AffineExpr expr, int64_t factor,
+                      ValueRange operands, unsigned numDims) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    int64_t part;
+    return !llvm::MulOverflow(constant.getValue(), factor, part) &&
+           !llvm::AddOverflow(form.constant, part, form.constant);
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return form.add(operands[dim.getPosition()], factor);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return form.add(operands[numDims + symbol.getPosition()], factor);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  if (expr.getKind() == AffineExprKind::Add)
+    return addLinear(form, binary.getLHS(), factor, operands, numDims) &&
+           addLinear(form, binary.getRHS(), factor, operands, numDims);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (expr.getKind() != AffineExprKind::Mul || !constant ||
+      llvm::MulOverflow(factor, constant.getValue(), factor))
+    return false;
+  return addLinear(form, binary.getLHS(), factor, operands, numDims);
+}
+
+/// Index `d` as a linear form; none if it has divisions or products.
+static std::optional<Linear> getLinear(const Access &access, unsigned d) {
+  Linear form;
+  if (!addLinear(form, access.map.getAffineMap().getResult(d), 1,
+                 access.map.getOperands(), access.map.getNumDims()))
+    return std::nullopt;
+  llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
+  return form;
+}
+
+static bool isDefinedInside(Value value, Operation *root) {
+  return root->isAncestor(value.getParentBlock()->getParentOp());
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing accesses
+//===----------------------------------------------------------------------===//
+
+/// True if the constant ranges of some index do not overlap.
+static bool haveDisjointRanges(const Access &a, const Access &b) {
+  auto rangesA = getConstantRange(a), rangesB = getConstantRange(b);
+  for (auto [x, y] : llvm::zip_equal(rangesA, rangesB))
+    if (x && y && (x->max < y->min || y->max < x->min))
+      return true;
+  return false;
+}
+
+/// Splits the terms of an index over variables that are compared, by their
+/// place, and the rest; false if the rest names what changes inside `root`.
+static bool splitTerms(const Linear &form, ArrayRef<Value> ivs, Operation *root,
+                       SmallVectorImpl<int64_t> &coefficients, Linear &rest) {
+  coefficients.assign(ivs.size(), 0);
+  rest.constant = form.constant;
+  for (auto [value, coefficient] : form.terms) {
+    const auto *it = llvm::find(ivs, value);
+    if (it != ivs.end())
+      coefficients[it - ivs.begin()] = coefficient;
+    else if (isDefinedInside(value, root))
+      return false;
+    else
+      rest.terms.push_back({value, coefficient});
+  }
+  return true;
+}
+
+/// Whether two forms are equal but for a constant.
+static bool haveEqualTerms(const Linear &a, const Linear &b) {
+  return a.terms.size() == b.terms.size() &&
+         llvm::all_of(a.terms, [&](const auto &term) {
+           return b.coefficientOf(term.first) == term.second;
+         });
+}
+
+bool meetOnlyInStep(const Access &a, ArrayRef<Value> ivsA, Operation *rootA,
+                    const Access &b, ArrayRef<Value> ivsB, Operation *rootB) {
+  if (!a.memref || !b.memref)
+    return false;
+  if (a.memref != b.memref)
+    return !mayAlias(a.memref, b.memref);
+  if (!a.isAffine() || !b.isAffine() || !hasInjectiveLayout(a.memref))
+    return false;
+  struct Equation {
+    SmallVector<int64_t, 6> coefficients;
+  };
+  SmallVector<Equation, 4> equations;
+  for (unsigned d = 0, e = a.map.getNumResults(); d != e; ++d) {
+    if (a.extent[d] != 1 || b.extent[d] != 1)
+      continue;
+    std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+    SmallVector<int64_t, 6> first, second;
+    Linear restA, restB;
+    if (!x || !y || !splitTerms(*x, ivsA, rootA, first, restA) ||
+        !splitTerms(*y, ivsB, rootB, second, restB) ||
+        !haveEqualTerms(restA, restB))
+      continue;
+    bool moves = llvm::any_of(first, [](int64_t c) { return c != 0; }) ||
+                 llvm::any_of(second, [](int64_t c) { return c != 0; });
+    if (!moves && restA.constant != restB.constant)
+      return true;
+    if (moves && first == second && restA.constant == restB.constant)
+      equations.push_back({first});
+  }
+  // An index that moves with one variable not yet known to be equal makes it
+  // equal.
+  SmallVector<bool, 6> isEqual(ivsA.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Equation &equation : equations) {
+      unsigned unknown = 0, place = 0;
+      for (auto [i, coefficient] : llvm::enumerate(equation.coefficients))
+        if (coefficient != 0 && !isEqual[i]) {
+          ++unknown;
+          place = i;
+        }
+      if (unknown == 1)
+        changed = isEqual[place] = true;
+    }
+  }
+  return llvm::all_of(isEqual, [](bool equal) { return equal; }) ||
+         haveDisjointRanges(a, b);
+}
+
+bool moveAlike(const Access &a, ArrayRef<Value> ivsA, const Access &b,
+               ArrayRef<Value> ivsB) {
+  if (a.memref != b.memref || !a.isAffine() || !b.isAffine())
+    return false;
+  bool moves = false;
+  for (unsigned d = 0, e = a.map.getNumResults(); d != e; ++d) {
+    std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+    if (!x || !y)
+      return false;
+    for (auto [ivA, ivB] : llvm::zip_equal(ivsA, ivsB)) {
+      int64_t coefficient = x->coefficientOf(ivA);
+      if (coefficient != y->coefficientOf(ivB))
+        return false;
+      moves |= coefficient != 0;
+    }
+  }
+  return moves;
+}
+
+bool isSameIndex(const Access &a, const Access &b, unsigned d, Block *block) {
+  std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+  return x && y && x->constant == y->constant && haveEqualTerms(*x, *y) &&
+         llvm::all_of(x->terms, [&](const auto &term) {
+           Value value = term.first;
+           Block *home = value.getParentBlock();
+           return home == block ||
+                  home->getParentOp()->isProperAncestor(block->getParentOp());
+         });
+}
+
+Value getOnlyVariable(const Access &access, unsigned d) {
+  std::optional<Linear> form = getLinear(access, d);
+  if (!form || form->terms.size() != 1 ||
+      !isAffineInductionVar(form->terms[0].first))
+    return {};
+  return form->terms[0].first;
+}
+
+bool isPlainlyParallel(AffineForOp loop, ArrayRef<Access> accesses) {
+  if (loop.getNumIterOperands())
+    return false;
+  Value iv = loop.getInductionVar();
+  SmallVector<const Access *, 8> inside;
+  for (const Access &access : accesses) {
+    if (!loop->isAncestor(access.op))
+      continue;
+    if (!access.base)
+      return false;
+    // Made anew in each iteration.
+    if (!isDefinedInside(access.base, loop))
+      inside.push_back(&access);
+  }
+  for (const Access *write : inside) {
+    if (!write->isWrite)
+      continue;
+    for (const Access *other : inside)
+      if (!meetOnlyInStep(*write, iv, loop, *other, iv, loop))
+        return false;
+  }
+  return true;
+}
+
+/// The size that memref.dim of an allocation stands for.
+static Value resolveSize(Value value) {
+  auto dim = value.getDefiningOp<memref::DimOp>();
+  std::optional<int64_t> index = dim ? dim.getConstantIndex() : std::nullopt;
+  auto alloc =
+      index ? dim.getSource().getDefiningOp<memref::AllocOp>() : nullptr;
+  if (!alloc || *index < 0 || *index >= alloc.getType().getRank() ||
+      !alloc.getType().isDynamicDim(*index))
+    return value;
+  return alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(*index)];
+}
+
+bool haveEqualBounds(AffineForOp a, AffineForOp b, const IRMapping &rename) {
+  auto equal = [&](AffineMap mapA, ValueRange operandsA, AffineMap mapB,
+                   ValueRange operandsB) {
+    return mapA == mapB &&
+           llvm::all_of(llvm::zip_equal(operandsA, operandsB), [&](auto pair) {
+             auto [x, y] = pair;
+             return resolveSize(rename.lookupOrDefault(x)) == resolveSize(y);
+           });
+  };
+  return a.getStepAsInt() > 0 && a.getStepAsInt() == b.getStepAsInt() &&
+         equal(a.getLowerBoundMap(), a.getLowerBoundOperands(),
+               b.getLowerBoundMap(), b.getLowerBoundOperands()) &&
+         equal(a.getUpperBoundMap(), a.getUpperBoundOperands(),
+               b.getUpperBoundMap(), b.getUpperBoundOperands());
+}
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+uint64_t saturatingAdd(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? ~uint64_t(0) : sum;
+}
+
+uint64_t saturatingMultiply(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? ~uint64_t(0) : product;
+}
+
+bool mayRunTwice(AffineForOp loop) {
+  std::optional<uint64_t> trips = getTripCount(loop);
+  return !trips || *trips > 1;
+}
+
+uint64_t estimateTrips(AffineForOp loop) {
+  std::optional<uint64_t> trips = getTripCount(loop);
+  return trips.value_or(dynamicTrips);
+}
+
+uint64_t estimateCycles(Operation *op) {
+  if (op->getNumRegions() == 0) {
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
+      return isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op) ? 1
+             : isa<math::SqrtOp, math::RsqrtOp>(op)               ? 8
+                                                                  : 20;
+    if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
+            arith::RemSIOp, arith::RemUIOp>(op))
+      return 8;
+    return op->hasTrait<OpTrait::IsTerminator>() ||
+                   op->hasTrait<OpTrait::ConstantLike>()
+               ? 0
+               : 1;
+  }
+  uint64_t total = 0;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      total = saturatingAdd(total, estimateCycles(&block));
+  if (auto loop = dyn_cast<AffineForOp>(op))
+    return saturatingMultiply(total, estimateTrips(loop));
+  if (isa<LoopLikeOpInterface>(op))
+    return saturatingMultiply(total, dynamicTrips);
+  return total;
+}
+
+uint64_t estimateCycles(Block *block) {
+  uint64_t total = 0;
+  for (Operation &op : *block)
+    total = saturatingAdd(total, estimateCycles(&op));
+  return total;
+}
+
+unsigned countOperations(Operation *root) {
+  unsigned count = 0;
+  root->walk([&](Operation *) { ++count; });
+  return count;
+}
+
+bool holdsLoops(Block *block) {
+  return llvm::any_of(*block, [](Operation &op) {
+    return op.getNumRegions() != 0 && op.walk([](LoopLikeOpInterface) {
+                                          return WalkResult::interrupt();
+                                        }).wasInterrupted();
+  });
+}
+
+std::optional<uint64_t> getBufferBytes(MemRefType type) {
+  std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+  if (!bytes || !type.hasStaticShape())
+    return std::nullopt;
+  uint64_t product = *bytes;
+  for (int64_t size : type.getShape())
+    if (__builtin_mul_overflow(product, uint64_t(size), &product))
+      return std::nullopt;
+  return product;
+}
+
+std::optional<uint64_t> getInnerFootprint(Block *block, unsigned &depth) {
+  std::optional<uint64_t> total = 0;
+  for (Operation &op : *block) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop)
+      continue;
+    SmallVector<Access, 8> accesses;
+    collectAccesses(loop, accesses);
+    std::optional<uint64_t> bytes = getFootprintBytes(accesses, loop);
+    total = total && bytes ? std::optional(saturatingAdd(*total, *bytes))
+                           : std::nullopt;
+    loop.walk([&](AffineForOp inner) {
+      unsigned level = 1;
+      for (Operation *at = inner; at != loop; at = at->getParentOp())
+        level += isa<AffineForOp>(at);
+      depth = std::max(depth, level);
+    });
+  }
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+void moveWithinBlock(Operation *op, Operation *other) {
+  Block *block = op->getBlock();
+  op->remove();
+  block->getOperations().insert(Block::iterator(other), op);
+}
+
+/// Puts the loop's body in its place.
+static void unwrapLoop(AffineForOp loop) {
+  OpBuilder builder(loop);
+  AffineMap lower = loop.getLowerBoundMap();
+  Value start;
+  if (lower.getNumResults() == 1 && !lower.isSingleConstant()) {
+    start = AffineApplyOp::create(builder, loop.getLoc(), lower,
+                                  loop.getLowerBoundOperands());
+  } else {
+    // At the function's entry, where an index is a symbol.
+    builder.setInsertionPointToStart(
+        &loop->getParentOfType<func::FuncOp>().getBody().front());
+    start = arith::ConstantIndexOp::create(builder, loop.getLoc(),
+                                           lower.getSingleConstantResult());
+  }
+  loop.getInductionVar().replaceAllUsesWith(start);
+  Block *body = loop.getBody();
+  loop->getBlock()->getOperations().splice(Block::iterator(loop),
+                                           body->getOperations(), body->begin(),
+                                           std::prev(body->end()));
+  loop.erase();
+}
+
+void dropUnitLoops(func::FuncOp function) {
+  SmallVector<AffineForOp> loops;
+  function.walk([&](AffineForOp loop) {
+    if (loop.getNumIterOperands() == 0 && getTripCount(loop) == uint64_t(1) &&
+        loop.getLowerBoundMap().getNumResults() == 1)
+      loops.push_back(loop);
+  });
+  // Innermost first, so that it is an outer loop that stays.
+  for (AffineForOp loop : loops) {
+    Operation *first = &loop.getBody()->front();
+    bool holdsOneNest = isa<AffineForOp>(first) &&
+                        first->getNextNode() == loop.getBody()->getTerminator();
+    if (isa<AffineForOp>(loop->getParentOp()) || holdsOneNest)
+      unwrapLoop(loop);
+  }
+}
+
+} // namespace polynest

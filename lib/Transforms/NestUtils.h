@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/NestUtils.h: what passes on nests share.
+//
+// Comparison of accesses by the form of their indices, without solving
+// anything: answers "yes" are proofs. Estimates of work are in scalar cycles of
+// a plain core and only meant for comparing nests with each other.
+#ifndef POLYNEST_TRANSFORMS_NESTUTILS_H
+#define POLYNEST_TRANSFORMS_NESTUTILS_H
+
+#include "Analysis/Access.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <optional>
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// Comparing accesses
+//===----------------------------------------------------------------------===//
+
+/// True if `a` (inside `rootA`) and `b` (inside `rootB`) can only touch a
+/// common element when the variables `ivsA` and `ivsB` are pairwise equal, or
+/// never. Variables defined outside of both roots count as equal. The roots may
+/// be one.
+bool meetOnlyInStep(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
+                    mlir::Operation *rootA, const Access &b,
+                    llvm::ArrayRef<mlir::Value> ivsB, mlir::Operation *rootB);
+
+/// True if the two move by the same amount with each pair of variables, and
+/// move with at least one.
+bool moveAlike(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
+               const Access &b, llvm::ArrayRef<mlir::Value> ivsB);
+
+/// True if index `d` of both is the same linear function of variables and
+/// symbols defined outside of `block`.
+bool isSameIndex(const Access &a, const Access &b, unsigned d,
+                 mlir::Block *block);
+
+/// The induction variable of an index of the form c*iv + constant, or null.
+mlir::Value getOnlyVariable(const Access &access, unsigned d);
+
+/// True if no two accesses of `accesses` inside the loop can meet in different
+/// iterations of it, and it carries no values: a proof that it is parallel.
+bool isPlainlyParallel(mlir::affine::AffineForOp loop,
+                       llvm::ArrayRef<Access> accesses);
+
+/// True if the bounds and steps are equal once values of `a` are renamed.
+bool haveEqualBounds(mlir::affine::AffineForOp a, mlir::affine::AffineForOp b,
+                     const mlir::IRMapping &rename);
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// What a trip count that is not constant is taken for.
+inline constexpr uint64_t dynamicTrips = 1024;
+/// Elements of one vector operation, on average over element types.
+inline constexpr uint64_t assumedLanes = 8;
+/// Scalar cycles from which computing is dearer than moving the data.
+inline constexpr uint64_t heavyCycles = 20;
+
+uint64_t saturatingAdd(uint64_t a, uint64_t b);
+uint64_t saturatingMultiply(uint64_t a, uint64_t b);
+
+bool mayRunTwice(mlir::affine::AffineForOp loop);
+uint64_t estimateTrips(mlir::affine::AffineForOp loop);
+/// Scalar cycles of one execution of `op`, inner loops multiplied out.
+uint64_t estimateCycles(mlir::Operation *op);
+/// Of all operations of a block.
+uint64_t estimateCycles(mlir::Block *block);
+unsigned countOperations(mlir::Operation *root);
+bool holdsLoops(mlir::Block *block);
+
+/// Bytes of a whole buffer of static shape.
+std::optional<uint64_t> getBufferBytes(mlir::MemRefType type);
+
+/// Bytes that the loops directly in `block` touch in one execution of it, and
+/// how deep they are nested; none if not known.
+std::optional<uint64_t> getInnerFootprint(mlir::Block *block, unsigned &depth);
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+/// Moves `op` before `other` of the same block; unlike Operation::moveBefore
+/// keeps the numbering of the block, so that many moves stay cheap.
+void moveWithinBlock(mlir::Operation *op, mlir::Operation *other);
+
+/// Replaces loops that run exactly once by their bodies, but for the last loop
+/// of a nest at the top of `function`, so that a nest stays a nest.
+void dropUnitLoops(mlir::func::FuncOp function);
+
+} // namespace polynest
+
+#endif // POLYNEST_TRANSFORMS_NESTUTILS_H

@@ -1,0 +1,319 @@
+// Properties: fusions that would be wrong are refused. In place updates are not
+// run again (@b069), inputs that the consumer overwrites are not read late
+// (@b070), an initialization does not run once a column (@b071), a fill does
+// not move past the copy that overwrites part of it (@b072), a read of all
+// lanes waits for all lanes (@b073), calls may write (@b074), a scaling in place
+// follows the copy it scales (@b075); a contraction keeps its loops (@rows), a
+// producer that would be computed again is not (@again), a store between whose
+// value is needed keeps its place (@order), rows that do not fit the cache stay
+// apart (@large), and arguments that may overlap are left (@overlap).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+// CHECK-LABEL: func @b069
+//       CHECK: affine.for %{{.+}} = 0 to 6
+//       CHECK:   arith.mulf
+//   CHECK-NOT:   affine.load
+//       CHECK: affine.for %{{.+}} = 0 to 3
+//   CHECK-NOT:   arith.mulf
+//       CHECK: return
+//      REMARK: [Missed] fuse-nests
+//      REMARK: reason="outermost loops differ"
+func.func @b069(%d: memref<3xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant 10.0 : f32
+  %two = arith.constant 2.0 : f32
+  %p = memref.alloc() : memref<6xf32>
+  affine.for %i = 0 to 6 {
+    affine.store %two, %p[%i] : memref<6xf32>
+  }
+  affine.for %i = 0 to 6 {
+    %a = affine.load %p[%i] : memref<6xf32>
+    %b = arith.mulf %a, %c : f32
+    affine.store %b, %p[%i] : memref<6xf32>
+  }
+  affine.for %i = 0 to 3 {
+    %a = affine.load %p[%i] : memref<6xf32>
+    affine.store %a, %d[%i] : memref<3xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @b070
+//       CHECK: affine.for
+//       CHECK:   affine.load %[[A:.+]][0]
+//       CHECK: affine.for
+//       CHECK:   affine.store %{{.+}}, %[[A]]
+//       CHECK: return
+//      REMARK: an input of the producer is overwritten
+//      REMARK: an element is not touched in the same iteration of both
+func.func @b070(%a: memref<4xf32> {polynest.mutable}, %c: memref<4xf32>)
+    attributes {polynest.entry} {
+  %s = memref.alloc() : memref<4xf32>
+  affine.for %p = 0 to 4 {
+    %x = affine.load %a[0] : memref<4xf32>
+    %y = affine.load %c[%p] : memref<4xf32>
+    %z = arith.addf %x, %y : f32
+    affine.store %z, %s[%p] : memref<4xf32>
+  }
+  affine.for %p = 0 to 4 {
+    %x = affine.load %s[%p] : memref<4xf32>
+    affine.store %x, %a[%p] : memref<4xf32>
+  }
+  return
+}
+
+// Merged at i alone the order is kept.
+// CHECK-LABEL: func @b071
+//       CHECK: affine.for %[[I:.+]] = 0 to 3
+//       CHECK:   affine.store %{{.+}}[%[[I]], 0]
+//       CHECK:   affine.store %{{.+}}[%[[I]], 1]
+//       CHECK:   affine.for
+//       CHECK:     affine.for
+//       CHECK: return
+func.func @b071(%x: memref<3x2x5xf32>, %o: memref<3x2xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  affine.for %i = 0 to 3 {
+    affine.store %z, %o[%i, 0] : memref<3x2xf32>
+    affine.store %z, %o[%i, 1] : memref<3x2xf32>
+  }
+  affine.for %i = 0 to 3 {
+    affine.for %j = 0 to 2 {
+      affine.for %k = 0 to 5 {
+        %a = affine.load %x[%i, %j, %k] : memref<3x2x5xf32>
+        %b = affine.load %o[%i, %j] : memref<3x2xf32>
+        %c = arith.addf %a, %b : f32
+        affine.store %c, %o[%i, %j] : memref<3x2xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @b072
+//       CHECK: affine.for
+//       CHECK:   affine.store
+//       CHECK: memref.copy
+//       CHECK: affine.for
+//       CHECK:   affine.load
+//       CHECK: return
+func.func @b072(%f: memref<4xf32>, %o: memref<6xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %b = memref.alloc() : memref<6xf32>
+  affine.for %i = 0 to 6 {
+    affine.store %z, %b[%i] : memref<6xf32>
+  }
+  %v = memref.subview %b[1] [4] [1] : memref<6xf32> to memref<4xf32, strided<[1], offset: 1>>
+  memref.copy %f, %v : memref<4xf32> to memref<4xf32, strided<[1], offset: 1>>
+  affine.for %i = 0 to 6 {
+    %x = affine.load %b[%i] : memref<6xf32>
+    %y = arith.addf %x, %one : f32
+    affine.store %y, %o[%i] : memref<6xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @b073
+//       CHECK: affine.for
+//       CHECK:   affine.vector_store
+//       CHECK: affine.for
+//       CHECK:   affine.vector_load
+//       CHECK: return
+func.func @b073(%x: memref<8xf32>, %o: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c = memref.alloc() : memref<8xf32>
+  affine.for %j = 0 to 4 {
+    %a = affine.vector_load %x[2 * %j] : memref<8xf32>, vector<2xf32>
+    affine.vector_store %a, %c[2 * %j] : memref<8xf32>, vector<2xf32>
+  }
+  affine.for %j = 0 to 4 {
+    %a = affine.vector_load %c[0] : memref<8xf32>, vector<8xf32>
+    affine.vector_store %a, %o[%j, 0] : memref<4x8xf32>, vector<8xf32>
+  }
+  return
+}
+
+func.func private @f(memref<10xf32>)
+
+// CHECK-LABEL: func @b074
+//       CHECK: affine.for
+//       CHECK:   func.call @f
+//       CHECK: affine.for
+//       CHECK: return
+//      REMARK: an operation may touch any memory
+func.func @b074(%o: memref<10xf32>) {
+  %one = arith.constant 1.0 : f32
+  %a = memref.alloc() : memref<10xf32>
+  affine.for %i = 0 to 10 {
+    affine.store %one, %a[%i] : memref<10xf32>
+    func.call @f(%a) : (memref<10xf32>) -> ()
+  }
+  affine.for %i = 0 to 10 {
+    %x = affine.load %a[%i] : memref<10xf32>
+    affine.store %x, %o[%i] : memref<10xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @b075
+//       CHECK: arith.mulf
+//   CHECK-NOT: arith.mulf
+//       CHECK: return
+func.func @b075(%x: memref<4x6xf32>, %o: memref<6x4xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c = arith.constant 3.0 : f32
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 6 {
+      %a = affine.load %x[%i, %j] : memref<4x6xf32>
+      affine.store %a, %o[%j, %i] : memref<6x4xf32>
+    }
+  }
+  affine.for %i = 0 to 6 {
+    affine.for %j = 0 to 4 {
+      %a = affine.load %o[%i, %j] : memref<6x4xf32>
+      %b = arith.mulf %a, %c : f32
+      affine.store %b, %o[%i, %j] : memref<6x4xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @rows
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: affine.for %{{.+}} = 0 to 7
+//       CHECK:   affine.for %{{.+}} = 0 to 5
+//       CHECK: return
+//      REMARK: a contraction keeps its loops
+func.func @rows(%a: memref<7x9xf32>, %b: memref<9x5xf32>,
+                %t: memref<7x5xf32> {polynest.result},
+                %o: memref<7xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      affine.for %k = 0 to 9 {
+        %x = affine.load %a[%i, %k] : memref<7x9xf32>
+        %y = affine.load %b[%k, %j] : memref<9x5xf32>
+        %c = affine.load %t[%i, %j] : memref<7x5xf32>
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %t[%i, %j] : memref<7x5xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      %x = affine.load %t[%i, %j] : memref<7x5xf32>
+      %y = affine.load %o[%i] : memref<7xf32>
+      %s = arith.addf %x, %y : f32
+      affine.store %s, %o[%i] : memref<7xf32>
+    }
+  }
+  return
+}
+
+// 3 * 40 evaluations instead of 40.
+// CHECK-LABEL: func @again
+//       CHECK: affine.for
+//       CHECK:   math.exp
+//       CHECK: affine.for
+//   CHECK-NOT:   math.exp
+//       CHECK: return
+//      REMARK: too much would be computed again
+func.func @again(%x: memref<40xf32>, %o: memref<3x40xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<40xf32>
+  affine.for %i = 0 to 40 {
+    %a = affine.load %x[%i] : memref<40xf32>
+    %b = math.exp %a : f32
+    affine.store %b, %t[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 3 {
+    affine.for %j = 0 to 40 {
+      %a = affine.load %t[%j] : memref<40xf32>
+      affine.store %a, %o[%i, %j] : memref<3x40xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @order
+//       CHECK: affine.for %{{.+}} = 0 to 40
+//       CHECK: affine.for %{{.+}} = 0 to 41
+//       CHECK: affine.for %{{.+}} = 0 to 40
+//       CHECK: return
+//      REMARK: a nest in between depends on both
+func.func @order(%x: memref<40xf32>, %o: memref<40xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<40xf32>
+  %u = memref.alloc() : memref<41xf32>
+  affine.for %i = 0 to 40 {
+    %a = affine.load %x[%i] : memref<40xf32>
+    %b = math.exp %a : f32
+    affine.store %b, %t[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 41 {
+    %a = affine.load %t[0] : memref<40xf32>
+    %b = math.exp %a : f32
+    affine.store %b, %u[%i] : memref<41xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %t[%i] : memref<40xf32>
+    %b = affine.load %u[%i + 1] : memref<41xf32>
+    %c = arith.addf %a, %b : f32
+    %d = affine.load %u[%i] : memref<41xf32>
+    %e = arith.addf %c, %d : f32
+    affine.store %e, %o[%i] : memref<40xf32>
+  }
+  return
+}
+
+// A row takes 2 * 4 MiB.
+// CHECK-LABEL: func @large
+//       CHECK: affine.for %{{.+}} = 0 to 64
+//       CHECK: affine.for %{{.+}} = 0 to 64
+//       CHECK: return
+//      REMARK: the data of one merged iteration do not fit the cache
+func.func @large(%x: memref<64x1048576xf32>, %s: memref<64xf32> {polynest.result},
+                 %o: memref<64x1048576xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 1048576 {
+      %a = affine.load %x[%i, %j] : memref<64x1048576xf32>
+      %b = affine.load %s[%i] : memref<64xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %s[%i] : memref<64xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 1048576 {
+      %a = affine.load %x[%i, %j] : memref<64x1048576xf32>
+      %b = affine.load %s[%i] : memref<64xf32>
+      %c = arith.divf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<64x1048576xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @overlap
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: return
+//      REMARK: different memrefs may share storage
+func.func @overlap(%x: memref<40xf32> {polynest.mutable}, %y: memref<40xf32>,
+                   %o: memref<40xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 40 {
+    %a = affine.load %y[39 - %i] : memref<40xf32>
+    affine.store %a, %x[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %x[%i] : memref<40xf32>
+    %b = affine.load %y[%i] : memref<40xf32>
+    %c = arith.addf %a, %b : f32
+    affine.store %c, %o[%i] : memref<40xf32>
+  }
+  return
+}

@@ -1,0 +1,360 @@
+// Properties: a chain of equal loops becomes one nest and its buffers go
+// (@chain); a fill goes in front of the reduction loop it initializes (@init),
+// an element-wise consumer behind it (@epilogue); nests of rows merge at the
+// row loop, inner loops that line up merge again, and the buffer of a row moves
+// to the stack (@rows); two reductions of one input run together (@siblings); a
+// transposing copy becomes an access (@transposed); a producer with two readers
+// is computed once (@diamond); unit loops do not hinder (@unit); nests in
+// between step aside (@between); nests inside scf.for merge too (@region).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
+
+// CHECK-LABEL: func @chain
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 33
+//       CHECK:   affine.for %[[J:.+]] = 0 to 17
+//       CHECK:     %[[X:.+]] = affine.load %{{.+}}[%[[I]], %[[J]]]
+//       CHECK:     %[[E:.+]] = math.exp %[[X]]
+//   CHECK-NOT:     affine.load
+//       CHECK:     %[[S:.+]] = arith.addf %[[E]], %[[X]]
+//       CHECK:     affine.store %[[S]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: [Passed] fuse-nests
+// REMARK-SAME: depth=2,
+// REMARK-SAME: reason="nests fused"
+func.func @chain(%x: memref<33x17xf32>, %o: memref<33x17xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<33x17xf32>
+  affine.for %i = 0 to 33 {
+    affine.for %j = 0 to 17 {
+      %a = affine.load %x[%i, %j] : memref<33x17xf32>
+      %b = math.exp %a : f32
+      affine.store %b, %t[%i, %j] : memref<33x17xf32>
+    }
+  }
+  affine.for %i = 0 to 33 {
+    affine.for %j = 0 to 17 {
+      %a = affine.load %t[%i, %j] : memref<33x17xf32>
+      %b = affine.load %x[%i, %j] : memref<33x17xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<33x17xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @init
+//       CHECK: affine.for %[[I:.+]] = 0 to 7
+//       CHECK:   affine.for %[[J:.+]] = 0 to 5
+//       CHECK:     affine.store %{{.+}}[%[[I]], %[[J]]]
+//       CHECK:     affine.for %{{.+}} = 0 to 9
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @init(%a: memref<7x9xf32>, %b: memref<9x5xf32>,
+                %o: memref<7x5xf32> {polynest.result}) attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      affine.store %z, %o[%i, %j] : memref<7x5xf32>
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      affine.for %k = 0 to 9 {
+        %x = affine.load %a[%i, %k] : memref<7x9xf32>
+        %y = affine.load %b[%k, %j] : memref<9x5xf32>
+        %c = affine.load %o[%i, %j] : memref<7x5xf32>
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %o[%i, %j] : memref<7x5xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @epilogue
+//       CHECK: affine.for %[[I:.+]] = 0 to 7
+//       CHECK:   affine.for %[[J:.+]] = 0 to 5
+//       CHECK:     affine.store
+//       CHECK:     affine.for %{{.+}} = 0 to 9
+//       CHECK:     }
+//       CHECK:     affine.load %{{.+}}[%[[J]]]
+//       CHECK:     arith.maximumf
+//       CHECK:     affine.store %{{.+}}[%[[I]], %[[J]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @epilogue(%a: memref<7x9xf32>, %b: memref<9x5xf32>, %bias: memref<5xf32>,
+                    %o: memref<7x5xf32> {polynest.result}) attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<7x5xf32>
+  %u = memref.alloc() : memref<7x5xf32>
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      affine.store %z, %t[%i, %j] : memref<7x5xf32>
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      affine.for %k = 0 to 9 {
+        %x = affine.load %a[%i, %k] : memref<7x9xf32>
+        %y = affine.load %b[%k, %j] : memref<9x5xf32>
+        %c = affine.load %t[%i, %j] : memref<7x5xf32>
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %c, %p : f32
+        affine.store %s, %t[%i, %j] : memref<7x5xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      %x = affine.load %t[%i, %j] : memref<7x5xf32>
+      %y = affine.load %bias[%j] : memref<5xf32>
+      %s = arith.addf %x, %y : f32
+      affine.store %s, %u[%i, %j] : memref<7x5xf32>
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 5 {
+      %x = affine.load %u[%i, %j] : memref<7x5xf32>
+      %s = arith.maximumf %x, %z : f32
+      affine.store %s, %o[%i, %j] : memref<7x5xf32>
+    }
+  }
+  return
+}
+
+// A softmax without the maximum: sum of exp, then division.
+// CHECK-LABEL: func @rows
+//   CHECK-NOT: memref.alloc()
+//       CHECK: affine.for %[[I:.+]] = 0 to 64
+//   CHECK-DAG:   memref.alloca() {{.*}} : memref<f32>
+//   CHECK-DAG:   %[[ROW:.+]] = memref.alloca() {{.*}} : memref<100xf32>
+//       CHECK:   affine.for %[[J:.+]] = 0 to 100
+//       CHECK:     %[[E:.+]] = math.exp
+//       CHECK:     affine.store %[[E]], %[[ROW]][%[[J]]]
+//       CHECK:     arith.addf
+//       CHECK:   affine.for
+//       CHECK:     arith.divf
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: bytes=400, bytes-before=25600, reason="buffer shrunk"
+func.func @rows(%x: memref<64x100xf32>, %o: memref<64x100xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  %t = memref.alloc() {alignment = 64 : i64} : memref<64x100xf32>
+  %s = memref.alloc() {alignment = 64 : i64} : memref<64xf32>
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100 {
+      %a = affine.load %x[%i, %j] : memref<64x100xf32>
+      %b = math.exp %a : f32
+      affine.store %b, %t[%i, %j] : memref<64x100xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.store %z, %s[%i] : memref<64xf32>
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100 {
+      %a = affine.load %t[%i, %j] : memref<64x100xf32>
+      %b = affine.load %s[%i] : memref<64xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %s[%i] : memref<64xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100 {
+      %a = affine.load %t[%i, %j] : memref<64x100xf32>
+      %b = affine.load %s[%i] : memref<64xf32>
+      %c = arith.divf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<64x100xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @siblings
+//       CHECK: affine.for
+//       CHECK:   affine.for
+//       CHECK:     affine.load
+//       CHECK:     arith.maximumf
+//       CHECK:     arith.addf
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @siblings(%x: memref<64x100xf32>, %m: memref<64xf32> {polynest.result},
+                    %s: memref<64xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100 {
+      %a = affine.load %x[%i, %j] : memref<64x100xf32>
+      %b = affine.load %m[%i] : memref<64xf32>
+      %c = arith.maximumf %a, %b : f32
+      affine.store %c, %m[%i] : memref<64xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100 {
+      %a = affine.load %x[%i, %j] : memref<64x100xf32>
+      %b = affine.load %s[%i] : memref<64xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %s[%i] : memref<64xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @transposed
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 12
+//       CHECK:   affine.for %[[J:.+]] = 0 to 19
+//       CHECK:     affine.load %{{.+}}[%[[J]], %[[I]]] : memref<19x12xf32>
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: reason="producer's expression put in place of loads", redundant-percent=0
+func.func @transposed(%x: memref<19x12xf32>, %y: memref<12x19xf32>,
+                      %o: memref<12x19xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<12x19xf32>
+  affine.for %i = 0 to 19 {
+    affine.for %j = 0 to 12 {
+      %a = affine.load %x[%i, %j] : memref<19x12xf32>
+      affine.store %a, %t[%j, %i] : memref<12x19xf32>
+    }
+  }
+  affine.for %i = 0 to 12 {
+    affine.for %j = 0 to 19 {
+      %a = affine.load %t[%i, %j] : memref<12x19xf32>
+      %b = affine.load %y[%i, %j] : memref<12x19xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<12x19xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @diamond
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for
+//       CHECK:   math.tanh
+//   CHECK-NOT:   math.tanh
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @diamond(%x: memref<40xf32>, %o: memref<40xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<40xf32>
+  %u = memref.alloc() : memref<40xf32>
+  %v = memref.alloc() : memref<40xf32>
+  affine.for %i = 0 to 40 {
+    %a = affine.load %x[%i] : memref<40xf32>
+    %b = math.tanh %a : f32
+    affine.store %b, %t[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %t[%i] : memref<40xf32>
+    %b = arith.mulf %a, %a : f32
+    affine.store %b, %u[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %t[%i] : memref<40xf32>
+    %b = arith.addf %a, %a : f32
+    affine.store %b, %v[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %u[%i] : memref<40xf32>
+    %b = affine.load %v[%i] : memref<40xf32>
+    %c = arith.subf %a, %b : f32
+    affine.store %c, %o[%i] : memref<40xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @unit
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %{{.+}} = 0 to 128
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @unit(%x: memref<1x128x1xf32>, %o: memref<128xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<128xf32>
+  affine.for %i = 0 to 1 {
+    affine.for %j = 0 to 128 {
+      affine.for %k = 0 to 1 {
+        %a = affine.load %x[%i, %j, %k] : memref<1x128x1xf32>
+        %b = arith.addf %a, %a : f32
+        affine.store %b, %t[%j] : memref<128xf32>
+      }
+    }
+  }
+  affine.for %j = 0 to 128 {
+    %a = affine.load %t[%j] : memref<128xf32>
+    %b = arith.mulf %a, %a : f32
+    affine.store %b, %o[%j] : memref<128xf32>
+  }
+  return
+}
+
+// The nest that fills %p must come before the consumer, the one that reads %t
+// may stay behind it.
+// CHECK-LABEL: func @between
+//       CHECK: affine.for %{{.+}} = 0 to 50
+//       CHECK: affine.for %{{.+}} = 0 to 40
+//       CHECK:   arith.mulf
+//       CHECK:   arith.subf
+//       CHECK: affine.for %{{.+}} = 0 to 41
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @between(%x: memref<40xf32>, %p: memref<50xf32> {polynest.result},
+                   %o: memref<40xf32> {polynest.result},
+                   %q: memref<41xf32> {polynest.result}, %n: index)
+    attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<40xf32>
+  affine.for %i = 0 to 40 {
+    %a = affine.load %x[%i] : memref<40xf32>
+    %b = arith.mulf %a, %a : f32
+    affine.store %b, %t[%i] : memref<40xf32>
+  }
+  affine.for %i = 0 to 50 {
+    affine.store %z, %p[%i] : memref<50xf32>
+  }
+  affine.for %i = 0 to 41 {
+    %a = affine.load %t[0] : memref<40xf32>
+    affine.store %a, %q[%i] : memref<41xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %a = affine.load %t[%i] : memref<40xf32>
+    %b = affine.load %p[%i + 10] : memref<50xf32>
+    %c = arith.subf %a, %b : f32
+    affine.store %c, %o[%i] : memref<40xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @region
+//       CHECK: scf.for
+//       CHECK:   affine.for
+//       CHECK:     math.exp
+//       CHECK:     arith.negf
+//   CHECK-NOT:   affine.for
+//       CHECK: return
+func.func @region(%x: memref<40xf32> {polynest.mutable},
+                  %o: memref<40xf32> {polynest.result}, %n: index)
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.alloc() : memref<40xf32>
+  scf.for %k = %c0 to %n step %c1 {
+    affine.for %i = 0 to 40 {
+      %a = affine.load %x[%i] : memref<40xf32>
+      %b = math.exp %a : f32
+      affine.store %b, %t[%i] : memref<40xf32>
+    }
+    affine.for %i = 0 to 40 {
+      %a = affine.load %t[%i] : memref<40xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %o[%i] : memref<40xf32>
+    }
+  }
+  return
+}
