@@ -89,6 +89,36 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
   ];
 }
 
+def ParallelizeNests
+    : Pass<"polynest-parallelize-nests", "mlir::func::FuncOp"> {
+  let summary = "Make outer loops parallel, with a grain";
+  let description = [{
+    Replaces the outermost loop of a nest that carries no dependence by a
+    one-dimensional `affine.parallel` with the attribute `polynest.grain`, if
+    the nest is long enough to be shared. An outer loop of few iterations is
+    merged with parallel loops perfectly nested in it. Reductions are never
+    split, so that results do not depend on the number of threads.
+
+    Before: `affine.for %i = 0 to 512 { ... }`
+    After:  `affine.parallel (%i) = (0) to (512) { ... } {polynest.grain = 8}`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let options = [
+    Option<"minWorkNs", "min-work-ns", "uint64_t", /*default=*/"20000",
+           "Shortest nest, in ns on one core, that is shared">,
+    Option<"frequencyMhz", "frequency-mhz", "uint64_t", /*default=*/"2500",
+           "Frequency of a core, to turn cycles into time">,
+    Option<"collapseBelow", "collapse-below", "uint64_t", /*default=*/"64",
+           "Merge loops while the parallel one has fewer iterations">,
+    Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"1024",
+           "Nests that touch more run at the speed of memory">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops made parallel">,
+    Statistic<"numDeclined", "num-declined", "Loops looked at and left">
+  ];
+}
+
 def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
   let summary = "Place temporaries at planned offsets of one arena";
   let description = [{
