@@ -433,6 +433,7 @@ double CostModel::ofBlock(Block &block) const {
 /// The widest element that lanes hold, without indices, which are mostly
 /// folded into addresses.
 static unsigned getWidestBits(AffineForOp loop, const LaneFacts &facts) {
+  // Bits are handled as bytes.
   unsigned widest = 0;
   loop->walk([&](Operation *op) {
     auto consider = [&](Value value) {
@@ -443,7 +444,7 @@ static unsigned getWidestBits(AffineForOp loop, const LaneFacts &facts) {
     if (auto store = dyn_cast<AffineStoreOp>(op))
       widest = std::max(widest, getBits(store.getValueToStore().getType()));
   });
-  return widest ? widest : 64;
+  return widest ? std::max(widest, 8u) : 64;
 }
 
 /// The most accumulators that any one loop inside carries; 0 if none does.

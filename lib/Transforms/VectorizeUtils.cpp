@@ -296,6 +296,41 @@ static Value makeIdentity(OpBuilder &builder, Location loc,
   return makeSplat(builder, loc, type, value);
 }
 
+/// A vector of separate scalars. Bits go through bytes: backends build vectors
+/// of bytes well, and vectors of bits by shifting masks about.
+static Value gatherLanes(OpBuilder &builder, Location loc, VectorType type,
+                         SmallVector<Value> lanes) {
+  if (!type.getElementType().isInteger(1))
+    return vector::FromElementsOp::create(builder, loc, type, lanes);
+  Type byte = builder.getI8Type();
+  for (Value &lane : lanes)
+    lane = arith::ExtUIOp::create(builder, loc, byte, lane);
+  auto bytes = VectorType::get(type.getShape(), byte);
+  Value vector = vector::FromElementsOp::create(builder, loc, bytes, lanes);
+  Value zero = makeSplat(builder, loc, bytes, builder.getI8IntegerAttr(0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, vector,
+                               zero);
+}
+
+/// The scalars of a vector, bits again through bytes.
+static SmallVector<Value> scatterLanes(OpBuilder &builder, Location loc,
+                                       Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  bool isBits = type.getElementType().isInteger(1);
+  if (isBits)
+    vector = arith::ExtUIOp::create(
+        builder, loc, VectorType::get(type.getShape(), builder.getI8Type()),
+        vector);
+  SmallVector<Value> lanes;
+  for (int64_t l = 0, e = type.getNumElements(); l < e; ++l) {
+    Value lane = vector::ExtractOp::create(builder, loc, vector, l);
+    if (isBits)
+      lane = arith::TruncIOp::create(builder, loc, builder.getI1Type(), lane);
+    lanes.push_back(lane);
+  }
+  return lanes;
+}
+
 /// Lanes [first, first + count) of a vector.
 static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
                        int64_t first, int64_t count) {
@@ -554,8 +589,7 @@ void StageEmitter::emitLoad(OpBuilder &builder, AffineLoadOp load) {
       SmallVector<Value> elements;
       for (unsigned l = 0; l < width; ++l)
         elements.push_back(scalarAt(laneOffset(u, l)));
-      result.push_back(
-          vector::FromElementsOp::create(builder, loc, type, elements));
+      result.push_back(gatherLanes(builder, loc, type, elements));
       break;
     }
     }
@@ -587,9 +621,8 @@ void StageEmitter::emitStore(OpBuilder &builder, AffineStoreOp store) {
                                   operands);
       continue;
     }
-    for (unsigned l = 0; l < width; ++l) {
-      Value element =
-          vector::ExtractOp::create(builder, loc, values[u], int64_t(l));
+    for (auto [l, element] :
+         llvm::enumerate(scatterLanes(builder, loc, values[u]))) {
       auto [moved, operands] = shifted(map, laneOffset(u, l));
       AffineStoreOp::create(builder, loc, element, memref, moved, operands);
     }
@@ -615,8 +648,8 @@ void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
       elements.push_back(
           memref::LoadOp::create(builder, loc, scalarOf(load.getMemRef()), at));
     }
-    result.push_back(vector::FromElementsOp::create(
-        builder, loc, vectorOf(load.getType()), elements));
+    result.push_back(
+        gatherLanes(builder, loc, vectorOf(load.getType()), elements));
   }
   vectors[load.getResult()] = result;
 }

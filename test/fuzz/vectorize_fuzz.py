@@ -271,7 +271,7 @@ class Nest:
 
     def statement(self, depth, ivs):
         rng = self.rng
-        kind = rng.choice(FLOATS * 2 + INTS + (["i1"] if rng.random() < 0.3
+        kind = rng.choice(FLOATS * 2 + INTS + (["i1"] if rng.random() < 0.5
                                                else []))
         if len(ivs) and rng.random() < 0.35 and kind != "i1":
             self.reduction_in_memory(depth, ivs, kind)

@@ -328,3 +328,24 @@ func.func @tile(%X: memref<?xf32>, %Y: memref<?xf32> {polynest.result},
   }
   return
 }
+
+// Bits are gathered as bytes, never by a vector access: in memory each takes a
+// byte, in a vector of i1 a bit.
+// CHECK-LABEL: func @mask
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<64xi1>
+//       CHECK: affine.load %{{.+}} : memref<64xi1>
+//       CHECK: arith.extui %{{.+}} : i1 to i8
+//       CHECK: %[[M:.+]] = arith.cmpi ne, %{{.+}} : vector<8xi8>
+//       CHECK: arith.select %[[M]]
+//       CHECK: return
+func.func @mask(%M: memref<64xi1>, %X: memref<64xf32>,
+                %Y: memref<64xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %m = affine.load %M[%i] : memref<64xi1>
+    %x = affine.load %X[%i] : memref<64xf32>
+    %e = math.exp %x : f32
+    %r = arith.select %m, %e, %x : f32
+    affine.store %r, %Y[%i] : memref<64xf32>
+  }
+  return
+}
