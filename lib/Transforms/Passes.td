@@ -210,4 +210,35 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   ];
 }
 
+def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
+  let summary = "Unroll and jam loops around a reduction into a register tile";
+  let description = [{
+    Unrolls one or two parallel loops around the deepest reduction of a nest
+    and jams the copies, so that one reduction loop carries a tile of
+    accumulators and each load serves several of them. Factors come from a
+    model of arithmetic ports, latency, load ports and registers. Iterations
+    that fill no tile run in a copy of the original loop. Loops it made are
+    marked `polynest.tiled_registers` and skipped by a second run.
+
+    Before: `affine.for %i { affine.for %j { affine.for %k iter_args(%c) } }`
+    After:  `affine.for %i step 4 { affine.for %j step 2 { affine.for %k
+            iter_args(%c0, ..., %c7) } }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let options = [
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Architectural vector registers, 1 to 128">,
+    Option<"fmaLatencyCycles", "fma-latency-cycles", "int64_t",
+           /*default=*/"4", "Latency of a multiply-add, 1 to 64">,
+    Option<"fmaPorts", "fma-ports", "int64_t", /*default=*/"2",
+           "Multiply-adds started a cycle, 1 to 16">,
+    Option<"loadPorts", "load-ports", "int64_t", /*default=*/"2",
+           "Vector loads a cycle, 1 to 16">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests tiled">,
+    Statistic<"numDeclined", "num-declined", "Nests with a reduction, left">
+  ];
+}
+
 #endif // POLYNEST_TRANSFORMS_PASSES

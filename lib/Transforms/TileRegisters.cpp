@@ -1,0 +1,465 @@
+//===- TileRegisters.cpp - unroll-and-jam into a register tile ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: unrolls one or two loops around a reduction and jams the copies into
+// one reduction loop that carries all their accumulators, so that what the
+// reduction loads serves several of them.
+// Legal when: each unrolled loop carries no dependence (loopIsParallel), so
+// that its iterations may be interleaved in any way; loops inside have bounds
+// that do not use it; it has no iter_args.
+// Profitable when: the model's cycles for one multiply-add, the larger of
+// arithmetic and load port use, fall. The tile must fit the registers, and
+// accumulators should cover the latency of the multiply-add units.
+// Limits: static lower bounds and one upper bound; what does not fill a tile
+// runs in a copy of the original loop.
+// Cost: operations of the reduction times the tile; candidates times 64.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Dependence.h"
+#include "Support/Remark.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/LoopUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_TILEREGISTERS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-tile-registers"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral kMark = "polynest.tiled_registers";
+
+namespace {
+/// What the model knows of one core.
+struct RegisterMachine {
+  int64_t registers, fmaLatency, fmaPorts, loadPorts;
+};
+
+/// One innermost reduction loop and what its body does in one iteration.
+struct Kernel {
+  AffineForOp inner; // carries accumulators, holds no loop
+  AffineForOp outer; // outermost loop that carries them too
+  int64_t accumulators = 0;
+  int64_t operations = 0; // arithmetic that combines into accumulators
+  SmallVector<Access, 0> loads;
+};
+
+/// A choice: loops to unroll, outermost first, with their factors.
+struct Tile {
+  SmallVector<AffineForOp, 2> loops;
+  SmallVector<int64_t, 2> factors;
+  double cyclesPerOperation = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Collection
+//===----------------------------------------------------------------------===//
+
+/// The outermost loop to which the accumulators of `inner` are passed on
+/// through loops that hold nothing else that carries values.
+static AffineForOp outermostCarrier(AffineForOp inner) {
+  AffineForOp loop = inner;
+  while (auto parent = dyn_cast<AffineForOp>(loop->getParentOp())) {
+    if (parent.getNumIterOperands() != loop.getNumIterOperands() ||
+        parent.getNumIterOperands() == 0)
+      break;
+    loop = parent;
+  }
+  return loop;
+}
+
+static bool isArithmetic(Operation *op) {
+  Dialect *dialect = op->getDialect();
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(dialect) ||
+         isa<vector::FMAOp>(op);
+}
+
+/// Fills in the reduction of an innermost loop; fails where it is none.
+static FailureOr<Kernel> collectReduction(AffineForOp loop) {
+  Kernel reduction;
+  reduction.inner = loop;
+  if (loop.getNumIterOperands() == 0)
+    return failure();
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (op.getNumRegions() > 0)
+      return failure();
+    if (isArithmetic(&op))
+      ++reduction.operations;
+  }
+  SmallVector<Access, 8> accesses;
+  collectAccesses(loop, accesses);
+  for (Access &access : accesses) {
+    // Stores inside the reduction would have to stay in order.
+    if (access.isWrite || !access.isAffine())
+      return failure();
+    reduction.loads.push_back(access);
+  }
+  reduction.accumulators = loop.getNumIterOperands();
+  reduction.outer = outermostCarrier(loop);
+  if (reduction.operations == 0 || reduction.loads.empty())
+    return failure();
+  return reduction;
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// True if a loop inside `loop` has bounds that may move with it: they use its
+/// induction variable, or a value that an operation inside computes.
+static bool hasDependentBounds(AffineForOp loop) {
+  auto moves = [&](Value operand) {
+    if (operand == loop.getInductionVar())
+      return true;
+    Operation *def = operand.getDefiningOp();
+    return def && loop->isAncestor(def);
+  };
+  return loop.getBody()
+      ->walk([&](AffineForOp inner) {
+        return llvm::any_of(inner.getLowerBoundOperands(), moves) ||
+                       llvm::any_of(inner.getUpperBoundOperands(), moves)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The reason why the loop may not be unrolled and jammed, or empty.
+static std::string reasonToDecline(AffineForOp loop,
+                                   DependenceAnalysis &dependences) {
+  if (loop.getNumIterOperands() != 0)
+    return "the loop carries values";
+  if (!loop.hasConstantLowerBound() ||
+      loop.getUpperBoundMap().getNumResults() != 1)
+    return "the loop's bounds are not simple";
+  if (hasDependentBounds(loop))
+    return "a loop inside has bounds that depend on it";
+  std::string reason;
+  if (!dependences.loopIsParallel(loop, &reason))
+    return reason.empty() ? "the loop carries a dependence" : reason;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Trip count, or `unknown` where it is not constant.
+static int64_t tripCountOr(AffineForOp loop, int64_t unknown) {
+  std::optional<uint64_t> trip = getTripCount(loop);
+  return trip ? static_cast<int64_t>(*trip) : unknown;
+}
+
+/// Share of iterations of `loop` that run in full tiles.
+static double coveredShare(AffineForOp loop, int64_t factor) {
+  int64_t trip = tripCountOr(loop, 1 << 20);
+  return trip == 0 ? 1.0
+                   : static_cast<double>(trip - trip % factor) /
+                         static_cast<double>(trip);
+}
+
+/// Cycles for one operation of the reduction when `loops` are unrolled by
+/// `factors`: the larger of arithmetic and load port use, with accumulators
+/// too few to cover the latency counted as waiting. Negative if the tile does
+/// not fit the registers.
+static double costOf(const Kernel &reduction, ArrayRef<AffineForOp> loops,
+                     ArrayRef<int64_t> factors,
+                     const RegisterMachine &machine) {
+  int64_t copies = 1;
+  for (int64_t factor : factors)
+    copies *= factor;
+  int64_t accumulators = reduction.accumulators * copies;
+  int64_t loads = 0, heldOperands = 0;
+  for (const Access &load : reduction.loads) {
+    int64_t times = 1;
+    for (auto [loop, factor] : llvm::zip(loops, factors))
+      if (!isInvariantTo(load, const_cast<AffineForOp &>(loop)
+                                   .getInductionVar()))
+        times *= factor;
+    loads += times;
+    // A load that serves several accumulators sits in a register meanwhile.
+    if (times < copies)
+      heldOperands = heldOperands == 0 ? times : std::min(heldOperands, times);
+  }
+  // One side of the products is held, the other comes through one register.
+  if (accumulators + heldOperands + 1 > machine.registers)
+    return -1;
+  double operations = static_cast<double>(reduction.operations * copies);
+  double arithmetic = operations / static_cast<double>(machine.fmaPorts);
+  double waiting = static_cast<double>(machine.fmaLatency) *
+                   static_cast<double>(reduction.operations) /
+                   static_cast<double>(reduction.accumulators);
+  double loading =
+      static_cast<double>(loads) / static_cast<double>(machine.loadPorts);
+  return std::max({arithmetic, waiting, loading}) / operations;
+}
+
+/// Cost with the part that runs outside full tiles at the cost of no tile.
+static double costWithRemainder(const Kernel &reduction,
+                                ArrayRef<AffineForOp> loops,
+                                ArrayRef<int64_t> factors,
+                                const RegisterMachine &machine,
+                                double untiled) {
+  double tiled = costOf(reduction, loops, factors, machine);
+  if (tiled < 0)
+    return -1;
+  double covered = 1;
+  for (auto [loop, factor] : llvm::zip(loops, factors))
+    covered *= coveredShare(loop, factor);
+  return covered * tiled + (1 - covered) * untiled;
+}
+
+static constexpr int64_t kMaxFactor = 8;
+
+/// The best tile over all pairs of candidates; without loops if none pays.
+static Tile chooseTile(const Kernel &reduction,
+                       ArrayRef<AffineForOp> candidates,
+                       const RegisterMachine &machine) {
+  Tile best;
+  double untiled = costOf(reduction, {}, {}, machine);
+  best.cyclesPerOperation = untiled;
+  auto consider = [&](ArrayRef<AffineForOp> loops, ArrayRef<int64_t> factors) {
+    for (auto [loop, factor] : llvm::zip(loops, factors))
+      if (tripCountOr(loop, 1 << 20) < factor)
+        return;
+    double cost =
+        costWithRemainder(reduction, loops, factors, machine, untiled);
+    // A larger tile must earn its code size.
+    if (cost < 0 || cost > best.cyclesPerOperation * 0.98)
+      return;
+    best.loops.assign(loops.begin(), loops.end());
+    best.factors.assign(factors.begin(), factors.end());
+    best.cyclesPerOperation = cost;
+  };
+  for (size_t a = 0; a < candidates.size(); ++a) {
+    for (int64_t f = 2; f <= kMaxFactor; ++f)
+      consider({candidates[a]}, {f});
+    for (size_t b = a + 1; b < candidates.size(); ++b)
+      for (int64_t f = 2; f <= kMaxFactor; ++f)
+        for (int64_t g = 2; g <= kMaxFactor; ++g)
+          consider({candidates[a], candidates[b]}, {f, g});
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Transform
+//===----------------------------------------------------------------------===//
+
+static void jamBlock(Block *from, OpBuilder &builder,
+                     MutableArrayRef<IRMapping> maps);
+
+/// One loop in place of as many as there are maps, carrying all their values.
+static void jamLoop(AffineForOp loop, OpBuilder &builder,
+                    MutableArrayRef<IRMapping> maps) {
+  SmallVector<Value> inits;
+  for (IRMapping &map : maps)
+    for (Value init : loop.getInits())
+      inits.push_back(map.lookupOrDefault(init));
+  auto mapped = [&](ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return maps[0].lookupOrDefault(value); });
+  };
+  auto jammed = AffineForOp::create(
+      builder, loop.getLoc(), mapped(loop.getLowerBoundOperands()),
+      loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
+      loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
+  jammed->setDiscardableAttrs(
+      llvm::to_vector(loop->getDiscardableAttrs()));
+  unsigned count = loop.getNumIterOperands();
+  for (auto [u, map] : llvm::enumerate(maps)) {
+    map.map(loop.getInductionVar(), jammed.getInductionVar());
+    for (unsigned i = 0; i < count; ++i) {
+      map.map(loop.getRegionIterArgs()[i],
+              jammed.getRegionIterArgs()[u * count + i]);
+      map.map(loop.getResult(i), jammed.getResult(u * count + i));
+    }
+  }
+  Block *body = jammed.getBody();
+  if (!body->empty() && isa<AffineYieldOp>(body->back()))
+    body->back().erase();
+  OpBuilder inside = OpBuilder::atBlockEnd(body);
+  jamBlock(loop.getBody(), inside, maps);
+  SmallVector<Value> yields;
+  for (IRMapping &map : maps)
+    for (Value value : loop.getBody()->getTerminator()->getOperands())
+      yields.push_back(map.lookupOrDefault(value));
+  AffineYieldOp::create(inside, loop.getLoc(), yields);
+}
+
+/// Copies the block's operations once for each map, loops jammed.
+static void jamBlock(Block *from, OpBuilder &builder,
+                     MutableArrayRef<IRMapping> maps) {
+  for (Operation &op : from->without_terminator()) {
+    if (auto loop = dyn_cast<AffineForOp>(op)) {
+      jamLoop(loop, builder, maps);
+      continue;
+    }
+    for (IRMapping &map : maps)
+      builder.clone(op, map);
+  }
+}
+
+/// Upper bound of the part of `loop` that full tiles cover.
+static AffineMap coveredUpperBound(AffineForOp loop, int64_t factor) {
+  int64_t lower = loop.getConstantLowerBound();
+  int64_t tile = loop.getStepAsInt() * factor;
+  AffineMap upper = loop.getUpperBoundMap();
+  AffineExpr span = upper.getResult(0) - lower;
+  // Iterations start below the upper bound, so that whole tiles are those of
+  // ceil(span / step) / factor; for step 1 that is span / factor.
+  AffineExpr trips = span.ceilDiv(loop.getStepAsInt());
+  AffineExpr covered = trips.floorDiv(factor) * tile + lower;
+  return simplifyAffineMap(AffineMap::get(
+      upper.getNumDims(), upper.getNumSymbols(), covered, loop.getContext()));
+}
+
+/// Unrolls `loop` by `factor` with its copies jammed; the rest of its
+/// iterations run in a copy of the original behind it.
+static void unrollAndJam(AffineForOp loop, int64_t factor) {
+  OpBuilder builder(loop);
+  AffineMap covered = coveredUpperBound(loop, factor);
+  std::optional<uint64_t> trip = getTripCount(loop);
+  bool hasRest = !trip || *trip % static_cast<uint64_t>(factor) != 0;
+  int64_t step = loop.getStepAsInt();
+  auto tiled = AffineForOp::create(
+      builder, loop.getLoc(), ValueRange(),
+      builder.getConstantAffineMap(loop.getConstantLowerBound()),
+      loop.getUpperBoundOperands(), covered, step * factor);
+  tiled->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
+  tiled->setAttr(kMark, builder.getUnitAttr());
+  OpBuilder inside = OpBuilder::atBlockTerminator(tiled.getBody());
+  SmallVector<IRMapping> maps(factor);
+  for (auto [u, map] : llvm::enumerate(maps)) {
+    Value iv = tiled.getInductionVar();
+    if (u > 0)
+      iv = AffineApplyOp::create(
+          inside, loop.getLoc(),
+          AffineMap::get(1, 0,
+                         builder.getAffineDimExpr(0) +
+                             static_cast<int64_t>(u) * step),
+          iv);
+    map.map(loop.getInductionVar(), iv);
+  }
+  jamBlock(loop.getBody(), inside, maps);
+  if (!hasRest) {
+    loop.erase();
+    return;
+  }
+  // The lower bound of the rest is where full tiles end.
+  loop.setLowerBound(loop.getUpperBoundOperands(), covered);
+  loop->setAttr(kMark, builder.getUnitAttr());
+  if (trip && *trip % static_cast<uint64_t>(factor) == 1)
+    (void)promoteIfSingleIteration(loop);
+}
+
+namespace {
+struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
+  using TileRegistersBase::TileRegistersBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    auto check = [&](StringRef name, int64_t value, int64_t most) {
+      if (value >= 1 && value <= most)
+        return success();
+      return LogicalResult(emitError(UnknownLoc::get(context))
+                           << "option " << name << " has value " << value
+                           << "; it must be 1 to " << most);
+    };
+    return success(succeeded(check("vector-registers", vectorRegisters, 128)) &&
+                   succeeded(check("fma-latency-cycles", fmaLatencyCycles,
+                                   64)) &&
+                   succeeded(check("fma-ports", fmaPorts, 16)) &&
+                   succeeded(check("load-ports", loadPorts, 16)));
+  }
+
+  void runOnOperation() override {
+    SmallVector<AffineForOp> nests;
+    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+      nests.push_back(loop);
+      return WalkResult::skip();
+    });
+    for (AffineForOp nest : nests)
+      tileNest(nest);
+  }
+
+  /// The deepest reduction of a nest: the one that runs most often.
+  static FailureOr<Kernel> findReduction(AffineForOp nest) {
+    FailureOr<Kernel> found = failure();
+    unsigned deepest = 0;
+    nest.walk([&](AffineForOp loop) {
+      FailureOr<Kernel> reduction = collectReduction(loop);
+      unsigned depth = getNestingDepth(loop);
+      if (failed(reduction) || (succeeded(found) && depth <= deepest))
+        return;
+      found = std::move(reduction);
+      deepest = depth;
+    });
+    return found;
+  }
+
+  /// Loops around the reduction that may be unrolled, outermost first.
+  static SmallVector<AffineForOp> findCandidates(const Kernel &reduction,
+                                                 std::string &reason) {
+    DependenceAnalysis dependences;
+    SmallVector<AffineForOp> candidates;
+    reason = "no loop around the reduction";
+    AffineForOp outer = reduction.outer;
+    for (Operation *parent = outer->getParentOp();
+         auto around = dyn_cast_or_null<AffineForOp>(parent);
+         parent = parent->getParentOp()) {
+      reason = around->hasAttr(kMark) ? std::string("already tiled")
+                                      : reasonToDecline(around, dependences);
+      if (!reason.empty())
+        break;
+      candidates.push_back(around);
+    }
+    std::reverse(candidates.begin(), candidates.end());
+    return candidates;
+  }
+
+  void tileNest(AffineForOp nest) {
+    FailureOr<Kernel> reduction = findReduction(nest);
+    if (failed(reduction))
+      return;
+    RegisterMachine machine = {vectorRegisters, fmaLatencyCycles, fmaPorts,
+                               loadPorts};
+    std::string reason;
+    SmallVector<AffineForOp> candidates = findCandidates(*reduction, reason);
+    Tile tile = chooseTile(*reduction, candidates, machine);
+    Location loc = reduction->inner.getLoc();
+    if (tile.loops.empty()) {
+      ++numDeclined;
+      remark(RemarkKind::Declined, loc, "tile-registers",
+             candidates.empty() ? StringRef(reason)
+                                : StringRef("no tile is faster"))
+          << arg("candidates", candidates.size())
+          << arg("cycles-per-operation", tile.cyclesPerOperation);
+      return;
+    }
+    ++numApplied;
+    auto applied = remark(RemarkKind::Applied, loc, "tile-registers",
+                          "unrolled and jammed");
+    for (int64_t factor : tile.factors)
+      applied << arg("factor", factor);
+    applied << arg("cycles-per-operation", tile.cyclesPerOperation);
+    // The inner loop first: the outer one then copies the jammed body.
+    for (size_t i = tile.loops.size(); i-- > 0;)
+      unrollAndJam(tile.loops[i], tile.factors[i]);
+  }
+};
+} // namespace
+
+} // namespace polynest
