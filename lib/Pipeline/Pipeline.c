@@ -32,6 +32,7 @@ static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
     {.flag = "symbol-dce"},
+    {.flag = "polynest-decompose-tensor-ops"},
     {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-convert-entries"},
@@ -46,7 +47,8 @@ static const pn_pass_row_t s1_rows[] = {
 };
 
 static const pn_pass_row_t s2_rows[] = {
-    {.flag = "convert-linalg-to-affine-loops", .anchor = ON_FUNC},
+    {.flag = "polynest-lower-linalg"},
+    {.flag = "polynest-raise-scf"},
     {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-count-work", .anchor = ON_FUNC},
@@ -179,6 +181,8 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
     append_row(row, &env, buffer);
     pn_buffer_append_text(buffer, ",");
   }
+  if (options->verify_stages)
+    pn_buffer_printf(buffer, "polynest-verify-stage{stage=s%d},", (int)stage);
   pn_buffer_printf(buffer, "polynest-mark-stage{stage=s%d}", (int)stage);
   if (buffer->failed)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
