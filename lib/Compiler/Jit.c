@@ -58,6 +58,12 @@ static LLVMErrorRef add_process_symbols(LLVMOrcLLJITRef lljit,
   return failed;
 }
 
+/* Keeps ORC from printing: the error comes back from the lookup as well. */
+static void ignore_report(void *unused, LLVMErrorRef failed) {
+  (void)unused;
+  LLVMConsumeError(failed);
+}
+
 pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
                           const pn_target_info_t *target, pn_jit_t **out_jit) {
   *out_jit = NULL;
@@ -79,6 +85,8 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
     free(jit);
     return from_llvm(failed, "cannot start the jit");
   }
+  LLVMOrcExecutionSessionSetErrorReporter(
+      LLVMOrcLLJITGetExecutionSession(jit->lljit), ignore_report, NULL);
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit->lljit);
   failed = define_runtime(jit->lljit, dylib);
   if (!failed)
@@ -87,6 +95,10 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
     LLVMDisposeMemoryBuffer(object);
   else
     failed = LLVMOrcLLJITAddObjectFile(jit->lljit, dylib, object);
+  /* Links everything now, so that a missing symbol is found here. */
+  LLVMOrcExecutorAddress address;
+  if (!failed)
+    failed = LLVMOrcLLJITLookup(jit->lljit, &address, "polynest_info");
   if (failed) {
     pn_jit_destroy(jit);
     return from_llvm(failed, "cannot link the code");

@@ -226,8 +226,9 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
                                entry.getLoc());
     Value arena = entry.getArguments().back();
     OpBuilder builder(entry.getContext());
-    builder.setInsertionPointToStart(&entry.getBody().front());
     for (Buffer &buffer : buffers) {
+      // Erasing an allocation below may erase what the builder stood at.
+      builder.setInsertionPointToStart(&entry.getBody().front());
       Location loc = buffer.alloc.getLoc();
       Value offset =
           arith::ConstantIndexOp::create(builder, loc, buffer.offset);
