@@ -119,6 +119,11 @@ static bool isKernel(LLVMFuncOp function) {
   return function && function->hasAttr("polynest.kernel");
 }
 
+/// A kernel without a grain is a serial nest, called as it is.
+static bool isParallelKernel(LLVMFuncOp function) {
+  return isKernel(function) && function->hasAttr("polynest.grain");
+}
+
 static bool isEntry(LLVMFuncOp function) {
   return function->hasAttr("polynest.entry");
 }
@@ -293,7 +298,7 @@ static unsigned lowerKernels(Emitter &emit) {
   emit.module.walk([&](CallOp call) {
     if (auto callee = call.getCallee())
       if (auto kernel = emit.module.lookupSymbol<LLVMFuncOp>(*callee);
-          isKernel(kernel))
+          isParallelKernel(kernel))
         calls.emplace_back(call, kernel);
   });
   DenseMap<Operation *, LLVMFuncOp> chunks;
@@ -301,7 +306,8 @@ static unsigned lowerKernels(Emitter &emit) {
     kernel.setLinkage(Linkage::Internal);
     kernel.setDsoLocal(true);
     markDistinctPointers(emit, kernel);
-    chunks[kernel] = makeChunkFunction(emit, kernel);
+    if (isParallelKernel(kernel))
+      chunks[kernel] = makeChunkFunction(emit, kernel);
   }
   for (auto [call, kernel] : calls)
     launch(emit, call, kernel, chunks[kernel]);

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: moves every outermost marked `affine.parallel` into a private function
-// over a range [begin, end) of its iterations and calls it with the whole one.
-// Legal: one dimension, step 1, no reductions, and captures that a call can
-// pass (memrefs, integers, floats, index, vectors). Others are left serial.
-// Profitable always: the mark is S3's decision; this only carries it out.
-// Limits: loops nested in another marked one stay inside its kernel.
+// over a range [begin, end) of its iterations and calls it with the whole one;
+// moves every other outermost nest into a private function and calls it; and
+// keeps one of several functions that are equal.
+// Legal: a marked loop has one dimension, step 1 and no reductions; a nest has
+// no results. Others are left in place.
+// Profitable always: the mark is S3's decision, and LLVM's time grows faster
+// than the size of a function. Equal nests are compiled once.
+// Limits: loops nested in another outlined one stay inside its kernel.
 // Cost: linear in operations and captures.
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +23,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
+
+#include <unordered_map>
 
 namespace polynest {
 #define GEN_PASS_DEF_OUTLINEKERNELS
@@ -62,58 +68,71 @@ static bool isRematerializable(Operation *op) {
          isMemoryEffectFree(op);
 }
 
-/// Clones rematerializable definitions of captures to the start of the loop's
-/// body until only true captures are left.
-static void sinkIntoBody(AffineParallelOp loop) {
-  SetVector<Value> captures;
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    captures.clear();
-    getUsedValuesDefinedAbove(loop.getRegion(), captures);
-    for (Value capture : captures) {
-      Operation *op = capture.getDefiningOp();
+/// Values that operations inside `scope` use but that come from outside of it.
+static SmallVector<Value> valuesFromOutside(Operation *scope) {
+  SetVector<Value> values;
+  scope->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!scope->isProperAncestor(operand.getParentBlock()->getParentOp()) &&
+          operand.getParentBlock()->getParentOp() != scope)
+        values.insert(operand);
+  });
+  return values.takeVector();
+}
+
+/// Clones rematerializable definitions to the start of `block`, the first of
+/// `scope`, until only true captures are left, and returns those.
+static SmallVector<Value> capturesOf(Operation *scope, Block *block) {
+  while (true) {
+    bool changed = false;
+    SmallVector<Value> values = valuesFromOutside(scope);
+    for (Value value : values) {
+      Operation *op = value.getDefiningOp();
       if (!op || !isRematerializable(op))
         continue;
-      OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+      OpBuilder builder = OpBuilder::atBlockBegin(block);
       Operation *copy = builder.clone(*op);
       for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
-        replaceAllUsesInRegionWith(from, to, loop.getRegion());
+        from.replaceUsesWithIf(to, [&](OpOperand &use) {
+          return scope->isAncestor(use.getOwner()) && use.getOwner() != copy;
+        });
       changed = true;
     }
+    if (!changed)
+      return values;
   }
 }
 
-/// Moves the body into a new function placed after `parent`.
-static func::FuncOp makeKernel(AffineParallelOp loop, func::FuncOp parent,
-                               StringRef name, ArrayRef<Value> captures) {
+/// Makes the uses of `from` inside `scope` use `to`.
+static void replaceInside(Operation *scope, Value from, Value to) {
+  from.replaceUsesWithIf(
+      to, [&](OpOperand &use) { return scope->isAncestor(use.getOwner()); });
+}
+
+/// Adds an argument for everything that the kernel's body uses from outside;
+/// returns what to pass.
+static SmallVector<Value> addCaptures(func::FuncOp kernel) {
+  Block *entry = &kernel.getBody().front();
+  SmallVector<Value> captures = capturesOf(kernel, entry);
+  for (Value capture : captures)
+    replaceInside(kernel, capture,
+                  entry->addArgument(capture.getType(), kernel.getLoc()));
+  kernel.setType(
+      FunctionType::get(kernel.getContext(), entry->getArgumentTypes(), {}));
+  return captures;
+}
+
+/// Makes an empty private kernel behind `parent`, with arguments of `types`.
+static func::FuncOp makeKernel(func::FuncOp parent, Location loc,
+                               StringRef name, TypeRange types) {
   OpBuilder builder(parent->getContext());
   builder.setInsertionPointAfter(parent);
-  Location loc = loop.getLoc();
-  SmallVector<Type> types = {builder.getIndexType(), builder.getIndexType()};
-  for (Value capture : captures)
-    types.push_back(capture.getType());
   auto kernel = func::FuncOp::create(builder, loc, name,
                                      builder.getFunctionType(types, {}));
   kernel.setPrivate();
   kernel->setAttr("polynest.kernel", builder.getUnitAttr());
-  kernel->setAttr(kGrain, loop->getAttr(kGrain));
-  Block *entry = kernel.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
-  AffineMap identity = builder.getSymbolIdentityMap();
-  auto body = AffineForOp::create(builder, loc, entry->getArgument(0), identity,
-                                  entry->getArgument(1), identity);
+  builder.setInsertionPointToStart(kernel.addEntryBlock());
   func::ReturnOp::create(builder, loc);
-  // Move the loop's operations, in front of the new loop's terminator.
-  Block *from = loop.getBody(), *to = body.getBody();
-  from->getTerminator()->erase();
-  to->getOperations().splice(to->getTerminator()->getIterator(),
-                             from->getOperations());
-  from->getArgument(0).replaceAllUsesWith(body.getInductionVar());
-  for (auto [i, capture] : llvm::enumerate(captures)) {
-    Value argument = entry->getArgument(i + 2);
-    replaceAllUsesInRegionWith(capture, argument, kernel.getBody());
-  }
   return kernel;
 }
 
@@ -127,65 +146,173 @@ static bool isDistinct(ArrayRef<Value> captures, Value memref) {
 }
 
 /// Marks kernel arguments that overlap no other one, for LLVM.
-static void markDistinctArguments(func::FuncOp kernel,
-                                  ArrayRef<Value> captures) {
+static void markDistinctArguments(func::FuncOp kernel, ArrayRef<Value> captures,
+                                  unsigned first) {
   Builder builder(kernel.getContext());
   for (auto [i, capture] : llvm::enumerate(captures))
     if (isa<BaseMemRefType>(capture.getType()) && isDistinct(captures, capture))
-      kernel.setArgAttr(i + 2, "llvm.noalias", builder.getUnitAttr());
+      kernel.setArgAttr(i + first, "llvm.noalias", builder.getUnitAttr());
 }
 
-static void outline(AffineParallelOp loop, func::FuncOp parent,
-                    StringRef name) {
-  sinkIntoBody(loop);
-  SetVector<Value> captureSet;
-  getUsedValuesDefinedAbove(loop.getRegion(), captureSet);
-  SmallVector<Value> captures = captureSet.takeVector();
+/// Replaces a marked loop by a call over its range.
+static func::FuncOp outlineParallel(AffineParallelOp loop, func::FuncOp parent,
+                                    StringRef name) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value begin = AffineApplyOp::create(builder, loc, loop.getLowerBoundsMap(),
                                       loop.getLowerBoundsOperands());
   Value end = AffineApplyOp::create(builder, loc, loop.getUpperBoundsMap(),
                                     loop.getUpperBoundsOperands());
-  func::FuncOp kernel = makeKernel(loop, parent, name, captures);
-  markDistinctArguments(kernel, captures);
+  Type index = builder.getIndexType();
+  func::FuncOp kernel = makeKernel(parent, loc, name, {index, index});
+  kernel->setAttr(kGrain, loop->getAttr(kGrain));
+  Block *entry = &kernel.getBody().front();
+  OpBuilder inside(entry->getTerminator());
+  AffineMap identity = builder.getSymbolIdentityMap();
+  auto body = AffineForOp::create(inside, loc, entry->getArgument(0), identity,
+                                  entry->getArgument(1), identity);
+  // Move the loop's operations in front of the new loop's terminator.
+  Block *from = loop.getBody(), *to = body.getBody();
+  from->getTerminator()->erase();
+  to->getOperations().splice(to->getTerminator()->getIterator(),
+                             from->getOperations());
+  from->getArgument(0).replaceAllUsesWith(body.getInductionVar());
   SmallVector<Value> operands = {begin, end};
+  SmallVector<Value> captures = addCaptures(kernel);
+  markDistinctArguments(kernel, captures, /*first=*/2);
   operands.append(captures);
   func::CallOp::create(builder, loc, kernel, operands);
   loop.erase();
+  return kernel;
+}
+
+/// Replaces a serial nest by a call of a function that holds it.
+static func::FuncOp outlineSerial(Operation *nest, func::FuncOp parent,
+                                  StringRef name) {
+  Location loc = nest->getLoc();
+  func::FuncOp kernel = makeKernel(parent, loc, name, {});
+  OpBuilder builder(nest);
+  auto call = func::CallOp::create(builder, loc, kernel, ValueRange());
+  nest->moveBefore(kernel.getBody().front().getTerminator());
+  SmallVector<Value> captures = addCaptures(kernel);
+  markDistinctArguments(kernel, captures, /*first=*/0);
+  call->setOperands(captures);
+  return kernel;
+}
+
+/// Hash of everything but name and locations.
+static llvm::hash_code hashOf(func::FuncOp function) {
+  llvm::hash_code hash = hash_value(function.getFunctionType());
+  function.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+static bool areEqual(func::FuncOp a, func::FuncOp b) {
+  return a.getFunctionType() == b.getFunctionType() &&
+         a->getAttr(kGrain) == b->getAttr(kGrain) &&
+         a.getArgAttrsAttr() == b.getArgAttrsAttr() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+/// Keeps the first of equal kernels and makes all calls call it.
+static unsigned mergeEqual(ArrayRef<func::FuncOp> kernels,
+                           ArrayRef<func::CallOp> calls) {
+  std::unordered_map<size_t, SmallVector<func::FuncOp, 1>> byHash;
+  llvm::StringMap<func::FuncOp> kept;
+  SmallVector<func::FuncOp> merged;
+  for (func::FuncOp kernel : kernels) {
+    auto &bucket = byHash[hashOf(kernel)];
+    auto *same = llvm::find_if(
+        bucket, [&](func::FuncOp other) { return areEqual(other, kernel); });
+    if (same == bucket.end()) {
+      bucket.push_back(kernel);
+      continue;
+    }
+    kept[kernel.getName()] = *same;
+    merged.push_back(kernel);
+  }
+  for (func::CallOp call : calls)
+    if (auto it = kept.find(call.getCallee()); it != kept.end())
+      call.setCallee(it->second.getName());
+  for (func::FuncOp kernel : merged)
+    kernel.erase();
+  return merged.size();
 }
 
 namespace {
 struct OutlineKernelsPass : impl::OutlineKernelsBase<OutlineKernelsPass> {
   void runOnOperation() override {
-    for (func::FuncOp function :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (function->hasAttr("polynest.kernel"))
-        continue;
-      SmallVector<AffineParallelOp> loops;
-      function.walk<WalkOrder::PreOrder>([&](AffineParallelOp loop) {
-        if (!loop->hasAttr(kGrain))
-          return WalkResult::advance();
-        if (StringRef reason = reasonToDecline(loop); !reason.empty()) {
-          remark(RemarkKind::Declined, loop.getLoc(), "outline-kernels",
-                 reason);
-          ++numDeclined;
-          return WalkResult::advance();
+    SmallVector<func::FuncOp> functions;
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      if (!function->hasAttr("polynest.kernel") &&
+          !function->hasAttr("polynest.shapes"))
+        functions.push_back(function);
+    SmallVector<func::FuncOp> kernels;
+    for (func::FuncOp function : functions)
+      outlineNests(function, kernels);
+    SmallVector<func::CallOp> calls;
+    for (func::FuncOp function : functions)
+      function.walk([&](func::CallOp call) { calls.push_back(call); });
+    numMerged += mergeEqual(kernels, calls);
+  }
+
+  /// True if the nest can become a function of its own.
+  bool isSerialNest(Operation *op) {
+    return isa<AffineForOp, AffineParallelOp>(op) && op->getNumResults() == 0;
+  }
+
+  void outlineNests(func::FuncOp function,
+                    SmallVectorImpl<func::FuncOp> &kernels) {
+    SmallVector<Operation *> nests;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto loop = dyn_cast<AffineParallelOp>(op);
+      if (loop && loop->hasAttr(kGrain)) {
+        StringRef reason = reasonToDecline(loop);
+        if (reason.empty()) {
+          nests.push_back(op);
+          return WalkResult::skip();
         }
-        loops.push_back(loop);
-        return WalkResult::skip();
-      });
-      SymbolTable symbols(getOperation());
-      unsigned counter = 0;
-      for (AffineParallelOp loop : loops) {
-        std::string name;
-        do
-          name = (function.getName() + "_kernel" + Twine(counter++)).str();
-        while (symbols.lookup(name));
-        outline(loop, function, name);
-        ++numApplied;
+        remark(RemarkKind::Declined, loop.getLoc(), "outline-kernels", reason);
+        ++numDeclined;
       }
+      if (!isSerialNest(op) || holdsMarked(op))
+        return WalkResult::advance();
+      nests.push_back(op);
+      return WalkResult::skip();
+    });
+    SymbolTable symbols(getOperation());
+    unsigned counter = 0;
+    for (Operation *nest : nests) {
+      std::string name;
+      do
+        name = (function.getName() + "_kernel" + Twine(counter++)).str();
+      while (symbols.lookup(name));
+      auto loop = dyn_cast<AffineParallelOp>(nest);
+      kernels.push_back(loop && loop->hasAttr(kGrain) &&
+                                reasonToDecline(loop).empty()
+                            ? outlineParallel(loop, function, name)
+                            : outlineSerial(nest, function, name));
+      ++numApplied;
     }
+  }
+
+  /// True if a marked loop inside is to become a kernel itself.
+  static bool holdsMarked(Operation *op) {
+    return op
+        ->walk([&](AffineParallelOp inner) {
+          return inner != op && inner->hasAttr(kGrain) &&
+                         reasonToDecline(inner).empty()
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 };
 } // namespace

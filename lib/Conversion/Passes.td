@@ -55,13 +55,14 @@ def ConvertEntries : Pass<"polynest-convert-entries", "mlir::ModuleOp"> {
 }
 
 def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
-  let summary = "Outline parallel loops into kernels";
+  let summary = "Outline nests into kernels";
   let description = [{
     Turns every `affine.parallel` with `polynest.grain` that is nested in no
     other such loop into a private function `@<entry>_kernel<K>(%begin: index,
-    %end: index, captures...)` and a call of it over the full range. Constants
-    and views are rematerialized in the kernel rather than captured, so that
-    the kernel sees static sizes and distinct bases.
+    %end: index, captures...)` and a call of it over the full range, and every
+    other outermost nest into one without range and grain. Constants and views
+    are rematerialized in the kernel rather than captured. Of equal kernels one
+    is kept.
 
     Before: `affine.parallel (%i) = (0) to (%n) {...} {polynest.grain = 8}`
     After:  `func.call @f_kernel0(%c0, %n, %a, %b)`
@@ -71,6 +72,7 @@ def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
                            "mlir::arith::ArithDialect"];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Kernels outlined">,
+    Statistic<"numMerged", "num-merged", "Kernels equal to another one">,
     Statistic<"numDeclined", "num-declined",
               "Marked loops of a form that cannot be outlined">
   ];

@@ -28,6 +28,26 @@ typedef struct pn_pass_row {
 
 #define ON_FUNC "func.func"
 
+static void print_vector_options(pn_buffer_t *buffer,
+                                 const pn_pipeline_env_t *env) {
+  const pn_target_info_t *target = env->target;
+  pn_buffer_printf(buffer,
+                   "vector-width-bits=%d vector-registers=%d "
+                   "fma-latency-cycles=%d fma-ports=%d",
+                   target->vector_bits, target->vector_registers,
+                   target->fma_latency_cycles, target->fma_ports);
+}
+
+static void print_register_options(pn_buffer_t *buffer,
+                                   const pn_pipeline_env_t *env) {
+  const pn_target_info_t *target = env->target;
+  pn_buffer_printf(buffer,
+                   "vector-registers=%d fma-latency-cycles=%d fma-ports=%d "
+                   "load-ports=%d",
+                   target->vector_registers, target->fma_latency_cycles,
+                   target->fma_ports, target->load_ports);
+}
+
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
@@ -59,7 +79,16 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-replace-scalars",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-vectorize-nests",
+     .anchor = ON_FUNC,
+     .print_options = print_vector_options,
+     .is_optimization = true},
+    {.flag = "polynest-tile-registers",
+     .anchor = ON_FUNC,
+     .print_options = print_register_options,
+     .is_optimization = true},
     {.flag = "canonicalize"},
+    {.flag = "cse"},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
