@@ -69,6 +69,7 @@ pn_error_t *pn_context_create(const pn_context_options_t *options,
   context->mlir = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
   mlirRegisterAllLLVMTranslations(context->mlir);
+  pn_mlir_shorten_diagnostics(context->mlir);
   if (options->worker_threads > 0) {
     context->pool = pn_mlir_thread_pool_create(options->worker_threads);
     mlirContextSetThreadPool(context->mlir, context->pool);

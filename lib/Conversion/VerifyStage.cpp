@@ -162,9 +162,14 @@ static StringRef checkS4(Operation *op) {
   FunctionType type = function.getFunctionType();
   if (!function.isPrivate())
     return "a kernel is private";
+  if (type.getNumResults() != 0)
+    return "a kernel returns nothing";
+  // Without a grain it is a serial nest, called as it is.
+  if (!function->hasAttr("polynest.grain"))
+    return "";
   if (type.getNumInputs() < 2 || !type.getInput(0).isIndex() ||
-      !type.getInput(1).isIndex() || type.getNumResults() != 0)
-    return "a kernel takes begin and end, and returns nothing";
+      !type.getInput(1).isIndex())
+    return "a kernel with a grain takes begin and end";
   return "";
 }
 

@@ -21,6 +21,10 @@
 
 using namespace mlir;
 
+void pn_mlir_shorten_diagnostics(MlirContext context) {
+  unwrap(context)->printOpOnDiagnostic(false);
+}
+
 void pn_mlir_register_pipeline(const char *flag, const char *description,
                                pn_pipeline_text_fn textFn, void *user) {
   auto build = [textFn,

@@ -25,6 +25,9 @@ MlirLlvmThreadPool pn_mlir_thread_pool_create(unsigned count);
  * stderr and go on with another one where it does not. */
 bool pn_llvm_knows_cpu(const char *triple, const char *cpu);
 
+/* Diagnostics of the context no longer carry the whole operation as a note. */
+void pn_mlir_shorten_diagnostics(MlirContext context);
+
 /* Appends the text of a pipeline, given the text of its options. */
 typedef pn_error_t *(*pn_pipeline_text_fn)(void *user, const char *options,
                                            size_t size, pn_buffer_t *buffer);

@@ -17,7 +17,7 @@ func.func @kernel(%b: index, %e: index) attributes {polynest.kernel} {
 
 // -----
 
-// expected-error@+1 {{a kernel takes begin and end, and returns nothing in the output of stage s4}}
-func.func private @range(%b: index) attributes {polynest.kernel} {
+// expected-error@+1 {{a kernel with a grain takes begin and end in the output of stage s4}}
+func.func private @range(%b: index) attributes {polynest.kernel, polynest.grain = 1 : i64} {
   return
 }
