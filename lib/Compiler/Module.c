@@ -5,6 +5,7 @@
 
 #include "Compiler/Context.h"
 #include "Compiler/File.h"
+#include "Compiler/TextLimits.h"
 #include "Support/Error.h"
 #include "Support/MlirBridge.h"
 
@@ -22,10 +23,6 @@ typedef struct pn_file_header {
 
 static const char file_magic[8] = "PNESTBC";
 static const char mlir_magic[4] = {'M', 'L', '\xef', 'R'};
-
-/* Deeper nesting of brackets than any program has, and shallower than what
- * exhausts the recursive parser's stack. */
-#define MAX_NESTING 256
 
 /* FNV-1a, 64 bits: finds damage, not malice. */
 static uint64_t checksum(const char *data, size_t size) {
@@ -60,91 +57,6 @@ static pn_error_t *open_container(const char *name, const char **data,
   return NULL;
 }
 
-/* Where a scan of text stands. */
-typedef struct pn_scan {
-  int32_t line, column;
-  char open[MAX_NESTING]; /* brackets that are open */
-  int32_t depth;
-  int32_t signs; /* minus signs in a row, which nest in affine expressions */
-} pn_scan_t;
-
-static pn_error_t *too_deep(const char *name, const pn_scan_t *scan) {
-  pn_error_t *error =
-      pn_error_create(PN_ERROR_PARSE, "nested deeper than %d", MAX_NESTING);
-  pn_diagnostic_t diagnostic = {.severity = PN_SEVERITY_ERROR,
-                                .line = scan->line,
-                                .column = scan->column,
-                                .file = name,
-                                .text = "nested too deeply"};
-  pn_error_add_diagnostic(error, &diagnostic);
-  return error;
-}
-
-/* Counts one character outside of strings and comments, `next` behind it.
- * Returns false where the nesting is too deep. */
-static bool scan_character(pn_scan_t *scan, char c, char next, char before) {
-  static const char opening[] = "([{<", closing[] = ")]}>";
-  if (c == '-' && next != '>')
-    return ++scan->signs <= MAX_NESTING;
-  if (!strchr(" \t\r\n", c))
-    scan->signs = 0;
-  /* Comparisons and arrows are no brackets. */
-  if ((c == '<' || c == '>') && next == '=')
-    return true;
-  if (c == '>' && before == '-')
-    return true;
-  if (c && strchr(opening, c)) {
-    if (scan->depth == MAX_NESTING)
-      return false;
-    scan->open[scan->depth++] = c;
-  } else if (c && strchr(closing, c)) {
-    /* A closing bracket closes what was opened within its own; one that fits
-     * none is the parser's to report. */
-    char wanted = opening[strchr(closing, c) - closing];
-    for (int32_t i = scan->depth; i > 0; --i) {
-      if (scan->open[i - 1] == wanted) {
-        scan->depth = i - 1;
-        break;
-      }
-    }
-  }
-  return true;
-}
-
-/* Index behind the string that begins at `i`, or of the end of its line. */
-static size_t skip_string(const char *data, size_t size, size_t i) {
-  for (++i; i < size && data[i] != '"' && data[i] != '\n'; ++i)
-    if (data[i] == '\\' && i + 1 < size && data[i + 1] != '\n')
-      ++i;
-  return i < size && data[i] == '"' ? i + 1 : i;
-}
-
-/* Refuses text whose nesting could exhaust the parser's stack, at its place. */
-static pn_error_t *check_nesting(const char *name, const char *data,
-                                 size_t size) {
-  pn_scan_t scan = {.line = 1};
-  size_t line_start = 0;
-  for (size_t i = 0; i < size;) {
-    char c = data[i], next = i + 1 < size ? data[i + 1] : '\0';
-    if (c == '\n') {
-      ++scan.line;
-      line_start = ++i;
-    } else if (c == '"') {
-      i = skip_string(data, size, i);
-      scan.signs = 0;
-    } else if (c == '/' && next == '/') {
-      const char *end = memchr(data + i, '\n', size - i);
-      i = end ? (size_t)(end - data) : size;
-    } else {
-      scan.column = (int32_t)(i - line_start) + 1;
-      if (!scan_character(&scan, c, next, i ? data[i - 1] : '\0'))
-        return too_deep(name, &scan);
-      ++i;
-    }
-  }
-  return NULL;
-}
-
 static pn_error_t *make_module(pn_context_t *context, MlirModule mlir,
                                pn_module_t **out_module) {
   pn_module_t *module = calloc(1, sizeof(*module));
@@ -173,7 +85,7 @@ static pn_error_t *check_input(const char *name, uint32_t flags,
         PN_ERROR_ARGUMENT,
         "'%s' is raw MLIR bytecode, which is read only when trusted", name);
   }
-  return check_nesting(name, *data, *size);
+  return pn_text_check_limits(name, *data, *size);
 }
 
 pn_error_t *pn_module_parse(pn_context_t *context, const char *data,

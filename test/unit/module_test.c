@@ -181,6 +181,39 @@ static void test_deep_nesting(void) {
                           "\"} {}"));
   CHECK_OK(parse_repeated(context, "module attributes {test.a = dense<[",
                           "-1, ", 1000, "-1]> : tensor<1001xi8>} {}"));
+  /* Few brackets each, but long expressions. */
+  CHECK_SAYS(parse_repeated(context, "#a = affine_map<(d0) -> (d0", " + d0",
+                            200000, ")>"),
+             PN_ERROR_PARSE, "too many operators");
+  CHECK_SAYS(parse_repeated(context, "#a = affine_map<(d0) -> (d0",
+                            " mod 3 * 5", 200000, ")>"),
+             PN_ERROR_PARSE, "too many operators");
+  CHECK_OK(parse_repeated(context, "#a = affine_map<(d0) -> (d0", " + d0", 1000,
+                          ")>\nmodule attributes {test.a = #a} {}"));
+  CHECK_OK(parse_repeated(context, "module attributes {test.a = dense<[",
+                          "1.0e+05, ", 5000, "-1.0]> : tensor<5001xf32>} {}"));
+  pn_context_release(context);
+}
+
+/* Aliases of aliases, which unfold to great depth or size. */
+static void test_aliases(void) {
+  static char text[1 << 20];
+  pn_context_t *context = api_context();
+  for (int wide = 0; wide <= 1; ++wide) {
+    int count = wide ? 60 : 20000;
+    int size = snprintf(text, sizeof(text), "#a0 = [1]\n");
+    for (int i = 1; i < count; ++i)
+      size += snprintf(text + size, sizeof(text) - (size_t)size,
+                       wide ? "#a%d = [#a%d, #a%d]\n" : "#a%d = [#a%d]\n", i,
+                       i - 1, i - 1);
+    pn_module_t *module;
+    CHECK_SAYS(pn_module_parse(context, text, (size_t)size, "a", 0, &module),
+               PN_ERROR_PARSE, wide ? "unfold" : "nested too deeply");
+  }
+  /* One alias, used often, is no harm. */
+  CHECK_OK(parse_repeated(context,
+                          "#a = [[[1]]]\nmodule attributes {test.a = [", "#a, ",
+                          5000, "#a]} {}"));
   pn_context_release(context);
 }
 
@@ -302,6 +335,7 @@ int main(void) {
   CHECK_RUN(test_broken_text);
   CHECK_RUN(test_prefixes);
   CHECK_RUN(test_deep_nesting);
+  CHECK_RUN(test_aliases);
   CHECK_RUN(test_container);
   CHECK_RUN(test_files);
   CHECK_RUN(test_threads);

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* Bytes of results before a call: they differ between the two programs, so that
  * an element that one of them never writes shows. */
@@ -62,21 +63,30 @@ static void append_place(const pn_array_t *array, int64_t element,
   pn_text_printf(text, "]");
 }
 
+/* The sign of a NaN says nothing. */
+static void print_number(double value, char *text, size_t room) {
+  if (isnan(value))
+    (void)snprintf(text, room, "nan");
+  else
+    (void)snprintf(text, room, "%.9g", value);
+}
+
 static void report_difference(const pn_array_t *array, const char *role,
                               size_t index, const pn_difference_t *difference,
                               double length) {
   pn_text_t place = {0};
   append_place(array, difference->first, &place);
-  bool real = pn_dtype_is_real(array->dtype);
-  pn_report("difference", "%s %zu differs first%s: plain %.9g, optimized %.9g",
-            role, index, pn_text_get(&place), difference->want,
-            difference->got);
-  if (real)
+  char want[40], got[40];
+  print_number(difference->want, want, sizeof(want));
+  print_number(difference->got, got, sizeof(got));
+  pn_report("difference", "%s %zu differs first%s: plain %s, optimized %s",
+            role, index, pn_text_get(&place), want, got);
+  double off = fabs(difference->want - difference->got);
+  if (pn_dtype_is_real(array->dtype) && isfinite(off))
     pn_report("note",
               "they differ by %.3g; the bound is %.3g for %s and reductions of "
               "length %.0f",
-              fabs(difference->want - difference->got), difference->bound,
-              pn_dtype_name(array->dtype), length);
+              off, difference->bound, pn_dtype_name(array->dtype), length);
   pn_report("note", "%" PRId64 " of %" PRId64 " elements differ",
             difference->count, array->count);
   pn_text_clear(&place);
