@@ -4,6 +4,7 @@
 #include "Compiler/Jit.h"
 
 #include "Compiler/Codegen.h"
+#include "Support/Buffer.h"
 #include "Support/Error.h"
 #include "llvm-c/Error.h"
 #include "llvm-c/LLJIT.h"
@@ -13,6 +14,7 @@
 
 struct pn_jit {
   LLVMOrcLLJITRef lljit;
+  pn_buffer_t report; /* what ORC said went wrong */
 };
 
 /* Turns an LLVM error, which is consumed, into ours. */
@@ -58,10 +60,12 @@ static LLVMErrorRef add_process_symbols(LLVMOrcLLJITRef lljit,
   return failed;
 }
 
-/* Keeps ORC from printing: the error comes back from the lookup as well. */
-static void ignore_report(void *unused, LLVMErrorRef failed) {
-  (void)unused;
-  LLVMConsumeError(failed);
+/* Keeps what ORC would print: it names the symbols that are missing, which the
+ * error of the lookup does not. */
+static void keep_report(void *user, LLVMErrorRef failed) {
+  char *message = LLVMGetErrorMessage(failed);
+  pn_buffer_printf(user, " (%s)", message);
+  LLVMDisposeErrorMessage(message);
 }
 
 pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
@@ -86,7 +90,7 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
     return from_llvm(failed, "cannot start the jit");
   }
   LLVMOrcExecutionSessionSetErrorReporter(
-      LLVMOrcLLJITGetExecutionSession(jit->lljit), ignore_report, NULL);
+      LLVMOrcLLJITGetExecutionSession(jit->lljit), keep_report, &jit->report);
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit->lljit);
   failed = define_runtime(jit->lljit, dylib);
   if (!failed)
@@ -100,8 +104,13 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
   if (!failed)
     failed = LLVMOrcLLJITLookup(jit->lljit, &address, "polynest_info");
   if (failed) {
+    pn_buffer_t what = {0};
+    pn_buffer_printf(&what, "cannot link the code%s",
+                     pn_buffer_text(&jit->report));
+    error = from_llvm(failed, pn_buffer_text(&what));
+    pn_buffer_clear(&what);
     pn_jit_destroy(jit);
-    return from_llvm(failed, "cannot link the code");
+    return error;
   }
   *out_jit = jit;
   return NULL;
@@ -125,5 +134,6 @@ void pn_jit_destroy(void *jit) {
   LLVMErrorRef failed = LLVMOrcDisposeLLJIT(self->lljit);
   if (failed)
     LLVMConsumeError(failed);
+  pn_buffer_clear(&self->report);
   free(self);
 }

@@ -261,4 +261,22 @@ def VerifyStage : Pass<"polynest-verify-stage"> {
   ];
 }
 
+def ExpandArith : Pass<"polynest-expand-arith"> {
+  let summary = "Expand integer divisions and bf16 casts that LLVM lacks";
+  let description = [{
+    Expands `ceildivsi`, `ceildivui`, `floordivsi` and the casts between bf16
+    and f32 into plain arithmetic, rounding to nearest even. `maximumf` and
+    `minimumf` stay, so that -0.0 and +0.0 keep their order.
+
+    Before: `arith.truncf %x : f32 to bf16`
+    After:  shifts and adds on the bits of `%x`
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Runs that changed something">,
+    Statistic<"numDeclined", "num-declined", "Runs with nothing to expand">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

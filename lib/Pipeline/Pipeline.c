@@ -107,7 +107,7 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-describe-entries"},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-lower-asserts"},
-    {.flag = "arith-expand", .fixed_options = "include-bf16=true"},
+    {.flag = "polynest-expand-arith"},
     {.flag = "convert-math-to-llvm"},
     {.flag = "convert-math-to-libm"},
     {.flag = "convert-vector-to-llvm"},
