@@ -107,6 +107,8 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-describe-entries"},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-lower-asserts"},
+    {.flag = "arith-emulate-unsupported-floats",
+     .fixed_options = "source-types=bf16 target-type=f32"},
     {.flag = "polynest-expand-arith"},
     {.flag = "convert-math-to-llvm"},
     {.flag = "convert-math-to-libm"},

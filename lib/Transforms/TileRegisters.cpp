@@ -137,9 +137,8 @@ static bool hasDependentBounds(AffineForOp loop) {
       .wasInterrupted();
 }
 
-/// The reason why the loop may not be unrolled and jammed, or empty.
-static std::string reasonToDecline(AffineForOp loop,
-                                   DependenceAnalysis &dependences) {
+/// The reason why the loop's form forbids unrolling and jamming, or empty.
+static std::string reasonOfForm(AffineForOp loop) {
   if (loop.getNumIterOperands() != 0)
     return "the loop carries values";
   if (!loop.hasConstantLowerBound() ||
@@ -147,9 +146,6 @@ static std::string reasonToDecline(AffineForOp loop,
     return "the loop's bounds are not simple";
   if (hasDependentBounds(loop))
     return "a loop inside has bounds that depend on it";
-  std::string reason;
-  if (!dependences.loopIsParallel(loop, &reason))
-    return reason.empty() ? "the loop carries a dependence" : reason;
   return {};
 }
 
@@ -186,8 +182,8 @@ static double costOf(const Kernel &reduction, ArrayRef<AffineForOp> loops,
   for (const Access &load : reduction.loads) {
     int64_t times = 1;
     for (auto [loop, factor] : llvm::zip(loops, factors))
-      if (!isInvariantTo(load, const_cast<AffineForOp &>(loop)
-                                   .getInductionVar()))
+      if (!isInvariantTo(load,
+                         const_cast<AffineForOp &>(loop).getInductionVar()))
         times *= factor;
     loads += times;
     // A load that serves several accumulators sits in a register meanwhile.
@@ -277,8 +273,7 @@ static void jamLoop(AffineForOp loop, OpBuilder &builder,
       builder, loop.getLoc(), mapped(loop.getLowerBoundOperands()),
       loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
       loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
-  jammed->setDiscardableAttrs(
-      llvm::to_vector(loop->getDiscardableAttrs()));
+  jammed->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
   unsigned count = loop.getNumIterOperands();
   for (auto [u, map] : llvm::enumerate(maps)) {
     map.map(loop.getInductionVar(), jammed.getInductionVar());
@@ -378,11 +373,11 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
                            << "option " << name << " has value " << value
                            << "; it must be 1 to " << most);
     };
-    return success(succeeded(check("vector-registers", vectorRegisters, 128)) &&
-                   succeeded(check("fma-latency-cycles", fmaLatencyCycles,
-                                   64)) &&
-                   succeeded(check("fma-ports", fmaPorts, 16)) &&
-                   succeeded(check("load-ports", loadPorts, 16)));
+    return success(
+        succeeded(check("vector-registers", vectorRegisters, 128)) &&
+        succeeded(check("fma-latency-cycles", fmaLatencyCycles, 64)) &&
+        succeeded(check("fma-ports", fmaPorts, 16)) &&
+        succeeded(check("load-ports", loadPorts, 16)));
   }
 
   void runOnOperation() override {
@@ -410,24 +405,43 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
     return found;
   }
 
-  /// Loops around the reduction that may be unrolled, outermost first.
+  /// Loops around the reduction whose form allows unrolling, outermost first.
   static SmallVector<AffineForOp> findCandidates(const Kernel &reduction,
                                                  std::string &reason) {
-    DependenceAnalysis dependences;
     SmallVector<AffineForOp> candidates;
     reason = "no loop around the reduction";
     AffineForOp outer = reduction.outer;
     for (Operation *parent = outer->getParentOp();
          auto around = dyn_cast_or_null<AffineForOp>(parent);
          parent = parent->getParentOp()) {
-      reason = around->hasAttr(kMark) ? std::string("already tiled")
-                                      : reasonToDecline(around, dependences);
+      reason = around->hasAttr(kMark) ? "already tiled" : reasonOfForm(around);
       if (!reason.empty())
         break;
       candidates.push_back(around);
     }
     std::reverse(candidates.begin(), candidates.end());
     return candidates;
+  }
+
+  /// Chooses a tile and asks whether its loops carry dependences; a loop that
+  /// does is no candidate for the next choice. Only chosen loops are asked
+  /// about, since the question costs more than the choice.
+  static Tile chooseLegalTile(const Kernel &reduction,
+                              SmallVector<AffineForOp> &candidates,
+                              const RegisterMachine &machine,
+                              std::string &reason) {
+    DependenceAnalysis dependences;
+    SmallPtrSet<Operation *, 4> known;
+    while (true) {
+      Tile tile = chooseTile(reduction, candidates, machine);
+      auto *illegal = llvm::find_if(tile.loops, [&](AffineForOp loop) {
+        return known.insert(loop).second &&
+               !dependences.loopIsParallel(loop, &reason);
+      });
+      if (illegal == tile.loops.end())
+        return tile;
+      candidates.erase(llvm::find(candidates, *illegal));
+    }
   }
 
   void tileNest(AffineForOp nest) {
@@ -438,7 +452,7 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
                                loadPorts};
     std::string reason;
     SmallVector<AffineForOp> candidates = findCandidates(*reduction, reason);
-    Tile tile = chooseTile(*reduction, candidates, machine);
+    Tile tile = chooseLegalTile(*reduction, candidates, machine, reason);
     Location loc = reduction->inner.getLoc();
     if (tile.loops.empty()) {
       ++numDeclined;
