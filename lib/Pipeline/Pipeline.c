@@ -38,6 +38,29 @@ static void print_vector_options(pn_buffer_t *buffer,
                    target->fma_latency_cycles, target->fma_ports);
 }
 
+/* Size of the cache that one core has for itself, in KiB. */
+static int32_t private_cache_kib(const pn_target_info_t *target) {
+  int32_t l2 = target->caches[1].size_kib;
+  return l2 > 0 && target->caches[1].shared_by_cores <= 2
+             ? l2
+             : target->caches[0].size_kib;
+}
+
+static void print_fusion_options(pn_buffer_t *buffer,
+                                 const pn_pipeline_env_t *env) {
+  pn_buffer_printf(buffer, "cache-size-kib=%d",
+                   private_cache_kib(env->target));
+}
+
+static void print_parallel_options(pn_buffer_t *buffer,
+                                   const pn_pipeline_env_t *env) {
+  int32_t frequency = env->target->frequency_mhz;
+  pn_buffer_printf(buffer, "cache-size-kib=%d",
+                   private_cache_kib(env->target));
+  if (frequency > 0)
+    pn_buffer_printf(buffer, " frequency-mhz=%d", frequency);
+}
+
 static void print_register_options(pn_buffer_t *buffer,
                                    const pn_pipeline_env_t *env) {
   const pn_target_info_t *target = env->target;
@@ -76,6 +99,10 @@ static const pn_pass_row_t s2_rows[] = {
 
 static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-fold-views", .anchor = ON_FUNC, .is_optimization = true},
+    {.flag = "polynest-fuse-nests",
+     .anchor = ON_FUNC,
+     .print_options = print_fusion_options,
+     .is_optimization = true},
     {.flag = "polynest-replace-scalars",
      .anchor = ON_FUNC,
      .is_optimization = true},
@@ -89,6 +116,10 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "canonicalize"},
     {.flag = "cse"},
+    {.flag = "polynest-parallelize-nests",
+     .anchor = ON_FUNC,
+     .print_options = print_parallel_options,
+     .is_optimization = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
