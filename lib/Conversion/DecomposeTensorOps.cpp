@@ -5,7 +5,8 @@
 // lowering to nests would do badly, wrongly or not at all, into linalg.fill,
 // linalg.generic, slices and reshapes: linalg.map, named operations that divide
 // integers, linalg.softmax, pack, unpack and the Winograd transforms;
-// tensor.concat, pad, gather, scatter, splat, generate, reshape and bitcast.
+// tensor.concat, pad, gather, scatter, splat, generate, reshape and bitcast;
+// large constants of one value, which would be globals of their full size.
 // Legal always: each is the operation's definition. Gather and scatter, whose
 // out-of-range indices have no meaning, assert that their indices are in range.
 // Profitable: padding with one value is a fill and a copy, which later passes
@@ -70,15 +71,29 @@ static bool hidesIntegerDivision(Operation *op) {
       .wasInterrupted();
 }
 
+/// Constants of one value with more elements than this are filled where they
+/// are used; smaller ones may be shapes, whose values other passes read.
+static constexpr int64_t kLargestSmallConstant = 64;
+
+/// A constant that would become a global full of one value.
+static bool isLargeSplat(Operation *op) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (!constant)
+    return false;
+  auto elements = dyn_cast<SplatElementsAttr>(constant.getValue());
+  return elements && isa<RankedTensorType>(constant.getType()) &&
+         elements.getNumElements() > kLargestSmallConstant;
+}
+
 static bool isPartOfWork(Operation *op) {
-  return isa<linalg::MapOp, linalg::SoftmaxOp, linalg::PackOp,
-             linalg::UnPackOp, linalg::WinogradFilterTransformOp,
+  return isa<linalg::MapOp, linalg::SoftmaxOp, linalg::PackOp, linalg::UnPackOp,
+             linalg::WinogradFilterTransformOp,
              linalg::WinogradInputTransformOp,
-             linalg::WinogradOutputTransformOp, tensor::ConcatOp,
-             tensor::PadOp, tensor::GatherOp, tensor::ScatterOp,
-             tensor::SplatOp, tensor::GenerateOp, tensor::ReshapeOp,
-             tensor::BitcastOp, bufferization::DeallocTensorOp>(op) ||
-         hidesIntegerDivision(op);
+             linalg::WinogradOutputTransformOp, tensor::ConcatOp, tensor::PadOp,
+             tensor::GatherOp, tensor::ScatterOp, tensor::SplatOp,
+             tensor::GenerateOp, tensor::ReshapeOp, tensor::BitcastOp,
+             bufferization::DeallocTensorOp>(op) ||
+         hidesIntegerDivision(op) || isLargeSplat(op);
 }
 
 /// True if the region computes scalars only and may stand in a linalg.generic.
@@ -97,18 +112,16 @@ static bool computesScalars(Region &region) {
 // Builders
 //===----------------------------------------------------------------------===//
 
-static Value makeEmpty(OpBuilder &b, Location loc,
-                       ArrayRef<OpFoldResult> sizes, RankedTensorType type) {
-  Value empty =
-      tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+static Value makeEmpty(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes,
+                       RankedTensorType type) {
+  Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
   if (empty.getType() == type)
     return empty;
   return tensor::CastOp::create(b, loc, type, empty);
 }
 
 /// Sizes of a value of `type` whose dynamic dimensions are `dynamicSizes`.
-static SmallVector<OpFoldResult> mixedSizes(OpBuilder &b,
-                                            RankedTensorType type,
+static SmallVector<OpFoldResult> mixedSizes(OpBuilder &b, RankedTensorType type,
                                             ValueRange dynamicSizes) {
   return getMixedValues(type.getShape(), dynamicSizes, b);
 }
@@ -162,16 +175,15 @@ buildLoops(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes, Value out,
 
 /// Writes every element of `out` with `element`: as a generic if `scalar`.
 static Value buildElements(OpBuilder &b, Location loc,
-                           ArrayRef<OpFoldResult> sizes, Value out,
-                           bool scalar, ElementFn element) {
+                           ArrayRef<OpFoldResult> sizes, Value out, bool scalar,
+                           ElementFn element) {
   if (scalar)
     return buildGeneric(b, loc, out, element);
-  return buildLoops(b, loc, sizes, out,
-                    [&](OpBuilder &inner, ValueRange ivs, Value carried) {
-                      Value value = element(inner, loc, ivs);
-                      return Value(tensor::InsertOp::create(
-                          inner, loc, value, carried, ivs));
-                    });
+  return buildLoops(
+      b, loc, sizes, out, [&](OpBuilder &inner, ValueRange ivs, Value carried) {
+        Value value = element(inner, loc, ivs);
+        return Value(tensor::InsertOp::create(inner, loc, value, carried, ivs));
+      });
 }
 
 /// Clones `block` for the arguments `arguments`; returns what it yields.
@@ -195,15 +207,15 @@ static OpFoldResult applyMap(OpBuilder &b, Location loc, AffineMap map,
 
 static OpFoldResult maxWithZero(OpBuilder &b, Location loc, OpFoldResult x) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  AffineMap map = AffineMap::get(
-      1, 0, {d0, b.getAffineConstantExpr(0)}, b.getContext());
+  AffineMap map =
+      AffineMap::get(1, 0, {d0, b.getAffineConstantExpr(0)}, b.getContext());
   return affine::makeComposedFoldedAffineMax(b, loc, map, {x});
 }
 
 static OpFoldResult minWithZero(OpBuilder &b, Location loc, OpFoldResult x) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  AffineMap map = AffineMap::get(
-      1, 0, {d0, b.getAffineConstantExpr(0)}, b.getContext());
+  AffineMap map =
+      AffineMap::get(1, 0, {d0, b.getAffineConstantExpr(0)}, b.getContext());
   return affine::makeComposedFoldedAffineMin(b, loc, map, {x});
 }
 
@@ -247,12 +259,11 @@ static Interior interiorOf(OpBuilder &b, tensor::PadOp op) {
     interior.cuts = true;
     OpFoldResult cutLow = minWithZero(b, loc, low[i]);
     OpFoldResult cutHigh = minWithZero(b, loc, high[i]);
-    interior.from.push_back(applyMap(
-        b, loc, AffineMap::get(1, 0, -d0), {cutLow}));
+    interior.from.push_back(
+        applyMap(b, loc, AffineMap::get(1, 0, -d0), {cutLow}));
     interior.to.push_back(maxWithZero(b, loc, low[i]));
-    OpFoldResult left =
-        applyMap(b, loc, AffineMap::get(3, 0, d0 + d1 + d2),
-                 {size, cutLow, cutHigh});
+    OpFoldResult left = applyMap(b, loc, AffineMap::get(3, 0, d0 + d1 + d2),
+                                 {size, cutLow, cutHigh});
     interior.sizes.push_back(maxWithZero(b, loc, left));
     interior.empty |= isConstantIntValue(interior.sizes.back(), 0);
   }
@@ -260,9 +271,9 @@ static Interior interiorOf(OpBuilder &b, tensor::PadOp op) {
 }
 
 static SmallVector<OpFoldResult> paddedSizes(OpBuilder &b, tensor::PadOp op) {
-  AffineMap sum = AffineMap::get(
-      3, 0,
-      b.getAffineDimExpr(0) + b.getAffineDimExpr(1) + b.getAffineDimExpr(2));
+  AffineMap sum = AffineMap::get(3, 0,
+                                 b.getAffineDimExpr(0) + b.getAffineDimExpr(1) +
+                                     b.getAffineDimExpr(2));
   SmallVector<OpFoldResult> low = op.getMixedLowPad(),
                             high = op.getMixedHighPad(), sizes;
   RankedTensorType type = op.getResultType();
@@ -270,10 +281,10 @@ static SmallVector<OpFoldResult> paddedSizes(OpBuilder &b, tensor::PadOp op) {
     if (!type.isDynamicDim(i))
       sizes.push_back(b.getIndexAttr(type.getDimSize(i)));
     else
-      sizes.push_back(applyMap(
-          b, op.getLoc(), sum,
-          {tensor::getMixedSize(b, op.getLoc(), op.getSource(), i), low[i],
-           high[i]}));
+      sizes.push_back(
+          applyMap(b, op.getLoc(), sum,
+                   {tensor::getMixedSize(b, op.getLoc(), op.getSource(), i),
+                    low[i], high[i]}));
   }
   return sizes;
 }
@@ -283,8 +294,7 @@ static Value padWithValue(OpBuilder &b, tensor::PadOp op, Value value,
                           ArrayRef<OpFoldResult> sizes) {
   Location loc = op.getLoc();
   Value empty = makeEmpty(b, loc, sizes, op.getResultType());
-  Value filled =
-      linalg::FillOp::create(b, loc, value, empty).getResult(0);
+  Value filled = linalg::FillOp::create(b, loc, value, empty).getResult(0);
   Interior interior = interiorOf(b, op);
   if (interior.empty)
     return filled;
@@ -316,10 +326,10 @@ static Value padWithRegion(OpBuilder &b, tensor::PadOp op,
     SmallVector<Value> position;
     for (auto [iv, lowPad, end] : llvm::zip(ivs, lows, ends)) {
       Value p = arith::SubIOp::create(inner, at, iv, lowPad);
-      Value above = arith::CmpIOp::create(
-          inner, at, arith::CmpIPredicate::sge, p, zero);
-      Value below = arith::CmpIOp::create(
-          inner, at, arith::CmpIPredicate::slt, p, end);
+      Value above =
+          arith::CmpIOp::create(inner, at, arith::CmpIPredicate::sge, p, zero);
+      Value below =
+          arith::CmpIOp::create(inner, at, arith::CmpIPredicate::slt, p, end);
       inside = arith::AndIOp::create(inner, at, inside, above);
       inside = arith::AndIOp::create(inner, at, inside, below);
       position.push_back(p);
@@ -384,8 +394,8 @@ static void readCoordinates(OpBuilder &b, Location loc, Value indices,
 
 /// Fills the dimensions of `position` that `dims` leaves out from `slice`,
 /// which has the gathered dimensions too (as size 1) if `keepsRank`.
-static void placeSlice(ValueRange slice, ArrayRef<int64_t> dims,
-                       bool keepsRank, SmallVectorImpl<Value> &position) {
+static void placeSlice(ValueRange slice, ArrayRef<int64_t> dims, bool keepsRank,
+                       SmallVectorImpl<Value> &position) {
   unsigned next = 0;
   for (unsigned dim = 0; dim < position.size(); ++dim) {
     bool gathered = llvm::is_contained(dims, int64_t(dim));
@@ -418,11 +428,9 @@ static Value decomposeGather(OpBuilder &b, tensor::GatherOp op) {
       b, loc, empty, [&](OpBuilder &inner, Location at, ValueRange ivs) {
         SmallVector<Value> position(sourceRank);
         readCoordinates(inner, at, indices, ivs.take_front(batchRank), dims,
-                        source, "tensor.gather: index out of range",
-                        position);
+                        source, "tensor.gather: index out of range", position);
         placeSlice(ivs.drop_front(batchRank), dims, keepsRank, position);
-        return Value(
-            tensor::ExtractOp::create(inner, at, source, position));
+        return Value(tensor::ExtractOp::create(inner, at, source, position));
       });
 }
 
@@ -447,8 +455,8 @@ static Value decomposeScatter(OpBuilder &b, tensor::ScatterOp op) {
                         position);
         placeSlice(ivs.drop_front(batchRank), dims, keepsRank, position);
         Value value = tensor::ExtractOp::create(inner, loc, source, ivs);
-        return Value(tensor::InsertOp::create(inner, loc, value, carried,
-                                              position));
+        return Value(
+            tensor::InsertOp::create(inner, loc, value, carried, position));
       });
 }
 
@@ -490,9 +498,10 @@ static Value decomposePack(OpBuilder &b, linalg::PackOp op) {
               arith::AddIOp::create(inner, at, first, ivs[rank + i]);
           Value below = arith::CmpIOp::create(
               inner, at, arith::CmpIPredicate::slt, position[dim], ends[i]);
-          inside = inside ? arith::AndIOp::create(inner, at, inside, below)
-                                .getResult()
-                          : below;
+          inside =
+              inside
+                  ? arith::AndIOp::create(inner, at, inside, below).getResult()
+                  : below;
         }
         if (!padding || !inside)
           return tensor::ExtractOp::create(inner, at, source, position);
@@ -536,8 +545,7 @@ static Value decomposeUnPack(OpBuilder &b, linalg::UnPackOp op) {
           position[rank + i] =
               arith::RemUIOp::create(inner, at, ivs[dim], tiles[i]);
         }
-        return Value(
-            tensor::ExtractOp::create(inner, at, source, position));
+        return Value(tensor::ExtractOp::create(inner, at, source, position));
       });
 }
 
@@ -553,17 +561,25 @@ static Value decomposeSplat(OpBuilder &b, tensor::SplatOp op) {
       .getResult(0);
 }
 
+static Value decomposeConstant(OpBuilder &b, arith::ConstantOp op) {
+  Location loc = op.getLoc();
+  auto elements = cast<SplatElementsAttr>(op.getValue());
+  Value value =
+      arith::ConstantOp::create(b, loc, elements.getSplatValue<TypedAttr>());
+  Value empty = tensor::EmptyOp::create(b, loc, elements.getType().getShape(),
+                                        elements.getElementType());
+  return linalg::FillOp::create(b, loc, value, empty).getResult(0);
+}
+
 static Value decomposeGenerate(OpBuilder &b, tensor::GenerateOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  SmallVector<OpFoldResult> sizes =
-      mixedSizes(b, type, op.getDynamicExtents());
+  SmallVector<OpFoldResult> sizes = mixedSizes(b, type, op.getDynamicExtents());
   Value empty = makeEmpty(b, op.getLoc(), sizes, type);
-  return buildElements(b, op.getLoc(), sizes, empty,
-                       computesScalars(op.getBody()),
-                       [&](OpBuilder &inner, Location, ValueRange ivs) {
-                         return cloneElementBody(inner, op.getBody().front(),
-                                                 ivs);
-                       });
+  return buildElements(
+      b, op.getLoc(), sizes, empty, computesScalars(op.getBody()),
+      [&](OpBuilder &inner, Location, ValueRange ivs) {
+        return cloneElementBody(inner, op.getBody().front(), ivs);
+      });
 }
 
 /// As one dimension, then as the result's: both reshapes are views.
@@ -575,12 +591,11 @@ static Value decomposeReshape(OpBuilder &b, tensor::ReshapeOp op) {
   auto allDims = [](int64_t rank) {
     SmallVector<ReassociationIndices> groups;
     if (rank > 0)
-      groups.push_back(
-          llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+      groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
     return groups;
   };
-  int64_t count = type.hasStaticShape() ? type.getNumElements()
-                                        : ShapedType::kDynamic;
+  int64_t count =
+      type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
   Type element = type.getElementType();
   if (sourceType.getRank() == 0)
     flat = tensor::ExpandShapeOp::create(
@@ -593,8 +608,8 @@ static Value decomposeReshape(OpBuilder &b, tensor::ReshapeOp op) {
   if (flat.getType() != flatType)
     flat = tensor::CastOp::create(b, loc, flatType, flat);
   if (type.getRank() == 0)
-    return tensor::CollapseShapeOp::create(
-        b, loc, type, flat, SmallVector<ReassociationIndices>());
+    return tensor::CollapseShapeOp::create(b, loc, type, flat,
+                                           SmallVector<ReassociationIndices>());
   if (type.getRank() == 1)
     return flat;
   SmallVector<OpFoldResult> sizes;
@@ -617,13 +632,12 @@ static Value decomposeBitcast(OpBuilder &b, tensor::BitcastOp op) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getType());
   Value source = op.getSource();
-  Value empty =
-      makeEmpty(b, loc, tensor::getMixedSizes(b, loc, source), type);
+  Value empty = makeEmpty(b, loc, tensor::getMixedSizes(b, loc, source), type);
   return buildGeneric(
       b, loc, empty, [&](OpBuilder &inner, Location at, ValueRange ivs) {
         Value value = tensor::ExtractOp::create(inner, at, source, ivs);
-        return Value(arith::BitcastOp::create(inner, at,
-                                              type.getElementType(), value));
+        return Value(
+            arith::BitcastOp::create(inner, at, type.getElementType(), value));
       });
 }
 
@@ -660,6 +674,7 @@ static Value decomposeOurs(OpBuilder &b, Operation *op) {
       .Case([&](tensor::PadOp pad) { return decomposePad(b, pad); })
       .Case([&](tensor::GatherOp o) { return decomposeGather(b, o); })
       .Case([&](tensor::ScatterOp o) { return decomposeScatter(b, o); })
+      .Case([&](arith::ConstantOp o) { return decomposeConstant(b, o); })
       .Case([&](tensor::SplatOp o) { return decomposeSplat(b, o); })
       .Case([&](tensor::GenerateOp o) { return decomposeGenerate(b, o); })
       .Case([&](tensor::ReshapeOp o) { return decomposeReshape(b, o); })
@@ -716,8 +731,7 @@ struct DecomposeTensorOpsPass
         return signalPassFailure();
       }
       ++numApplied;
-      remark(RemarkKind::Applied, loc, kPass, "decomposed")
-          << arg("op", name);
+      remark(RemarkKind::Applied, loc, kPass, "decomposed") << arg("op", name);
     }
   }
 };

@@ -119,6 +119,35 @@ static OpFoldResult loopSize(OpBuilder &builder, linalg::LinalgOp op,
                               dimOfOperand);
 }
 
+/// An affine operation of the body may use an index as a symbol, which it is in
+/// the body; an induction variable is a dimension.
+static void demoteSymbols(Operation *op) {
+  if (!isa<affine::AffineApplyOp, affine::AffineMinOp, affine::AffineMaxOp>(op))
+    return;
+  auto map = cast<AffineMapAttr>(op->getAttr("map")).getValue();
+  SmallVector<AffineExpr> symbols;
+  SmallVector<Value> dimOperands(
+      op->getOperands().take_front(map.getNumDims()));
+  SmallVector<Value> symbolOperands;
+  for (Value operand : op->getOperands().drop_front(map.getNumDims())) {
+    if (affine::isValidSymbol(operand)) {
+      symbols.push_back(
+          getAffineSymbolExpr(symbolOperands.size(), op->getContext()));
+      symbolOperands.push_back(operand);
+    } else {
+      symbols.push_back(getAffineDimExpr(dimOperands.size(), op->getContext()));
+      dimOperands.push_back(operand);
+    }
+  }
+  if (dimOperands.size() == map.getNumDims())
+    return;
+  AffineMap demoted = map.replaceDimsAndSymbols({}, symbols, dimOperands.size(),
+                                                symbolOperands.size());
+  op->setAttr("map", AffineMapAttr::get(demoted));
+  dimOperands.append(symbolOperands);
+  op->setOperands(dimOperands);
+}
+
 /// Clones the region's body for the iteration `ivs`; returns what it yields.
 static SmallVector<Value> cloneBody(OpBuilder &builder, linalg::LinalgOp op,
                                     ValueRange ivs, IRMapping &mapping) {
@@ -127,7 +156,7 @@ static SmallVector<Value> cloneBody(OpBuilder &builder, linalg::LinalgOp op,
       mapping.map(index.getResult(), ivs[index.getDim()]);
       continue;
     }
-    builder.clone(inner, mapping);
+    builder.clone(inner, mapping)->walk(demoteSymbols);
   }
   SmallVector<Value> yielded;
   for (Value value : op.getBlock()->getTerminator()->getOperands())
@@ -166,9 +195,10 @@ static void lowerStructured(linalg::LinalgOp op) {
   SmallVector<OpFoldResult> sizes;
   for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
     sizes.push_back(loopSize(builder, op, dim));
-  bool affine = buildNest(
-      builder, op.getLoc(), sizes,
-      [&](OpBuilder &b, ValueRange ivs) { buildIteration(b, op, ivs); });
+  bool affine =
+      buildNest(builder, op.getLoc(), sizes, [&](OpBuilder &b, ValueRange ivs) {
+        buildIteration(b, op, ivs);
+      });
   remark(RemarkKind::Applied, op.getLoc(), kPass, "lowered to a nest")
       << arg("op", op->getName().getStringRef())
       << arg("loops", int64_t(sizes.size()))
@@ -182,9 +212,9 @@ static void lowerCopy(memref::CopyOp op, CopyForm form) {
   Value source = op.getSource(), target = op.getTarget();
   if (form == CopyForm::ThroughTemporary) {
     auto type = cast<MemRefType>(source.getType());
-    auto plain = MemRefType::get(type.getShape(), type.getElementType(),
-                                 MemRefLayoutAttrInterface(),
-                                 type.getMemorySpace());
+    auto plain =
+        MemRefType::get(type.getShape(), type.getElementType(),
+                        MemRefLayoutAttrInterface(), type.getMemorySpace());
     SmallVector<Value> dynamicSizes;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))

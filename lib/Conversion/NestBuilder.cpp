@@ -23,8 +23,7 @@ static bool isAffineBound(OpBuilder &builder, OpFoldResult size) {
   auto value = dyn_cast<Value>(size);
   if (!value)
     return true;
-  Region *scope =
-      getAffineScope(builder.getInsertionBlock()->getParentOp());
+  Region *scope = getAffineScope(builder.getInsertionBlock()->getParentOp());
   return isValidSymbol(value, scope);
 }
 
@@ -81,8 +80,8 @@ static SmallVector<Value> evaluateMap(OpBuilder &builder, Location loc,
   return indices;
 }
 
-Value loadElement(OpBuilder &builder, Location loc, Value memref,
-                  AffineMap map, ValueRange ivs) {
+Value loadElement(OpBuilder &builder, Location loc, Value memref, AffineMap map,
+                  ValueRange ivs) {
   if (!areAffineOperands(ivs))
     return memref::LoadOp::create(builder, loc, memref,
                                   evaluateMap(builder, loc, map, ivs));

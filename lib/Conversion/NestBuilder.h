@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conversion/NestBuilder.h: loop nests and element accesses, affine if possible.
+// Conversion/NestBuilder.h: loop nests and element accesses, affine if
+// possible.
 #ifndef POLYNEST_CONVERSION_NESTBUILDER_H
 #define POLYNEST_CONVERSION_NESTBUILDER_H
 
@@ -15,10 +16,10 @@ namespace polynest {
 ///
 /// `body` gets the induction variables and may use them in `loadElement` and
 /// `storeElement`.
-bool buildNest(mlir::OpBuilder &builder, mlir::Location loc,
-               llvm::ArrayRef<mlir::OpFoldResult> sizes,
-               llvm::function_ref<void(mlir::OpBuilder &, mlir::ValueRange)>
-                   body);
+bool buildNest(
+    mlir::OpBuilder &builder, mlir::Location loc,
+    llvm::ArrayRef<mlir::OpFoldResult> sizes,
+    llvm::function_ref<void(mlir::OpBuilder &, mlir::ValueRange)> body);
 
 /// Reads `memref` at `map` of `ivs`: affine.load if each of `ivs` is a valid
 /// dimension or symbol, memref.load otherwise.

@@ -64,8 +64,8 @@ struct Condition {
 static bool expressBound(AffineValueBuilder &builder, Value value, bool upper,
                          SmallVectorImpl<AffineExpr> &results) {
   Operation *op = value.getDefiningOp();
-  bool combines = op && (upper ? isa<arith::MinSIOp>(op)
-                               : isa<arith::MaxSIOp>(op));
+  bool combines =
+      op && (upper ? isa<arith::MinSIOp>(op) : isa<arith::MaxSIOp>(op));
   if (combines && value.getType().isIndex())
     return expressBound(builder, op->getOperand(0), upper, results) &&
            expressBound(builder, op->getOperand(1), upper, results);
@@ -210,8 +210,7 @@ static std::optional<Condition> conditionOf(scf::IfOp op) {
     SmallVector<AffineExpr> exprs;
     SmallVector<bool> equalities;
     for (Constraint constraint : constraints) {
-      exprs.push_back(simplifyAffineExpr(constraint.expr,
-                                         builder.getNumDims(),
+      exprs.push_back(simplifyAffineExpr(constraint.expr, builder.getNumDims(),
                                          builder.getNumSymbols()));
       equalities.push_back(constraint.equality);
     }
@@ -255,9 +254,9 @@ static void moveBody(Block *from, Block *to) {
 static AffineForOp raiseFor(scf::ForOp op, const Bound &lower,
                             const Bound &upper, int64_t step) {
   OpBuilder builder(op);
-  auto loop = AffineForOp::create(builder, op.getLoc(), lower.operands,
-                                  lower.map, upper.operands, upper.map, step,
-                                  op.getInitArgs());
+  auto loop =
+      AffineForOp::create(builder, op.getLoc(), lower.operands, lower.map,
+                          upper.operands, upper.map, step, op.getInitArgs());
   Block *body = loop.getBody();
   // Without results the builder has made the terminator.
   if (op.getNumResults() == 0)
@@ -337,9 +336,9 @@ static SmallVector<AffineForOp> buildBand(OpBuilder &builder, Location loc,
   SmallVector<AffineForOp> loops;
   SmallVector<Value> carried(inits);
   for (unsigned i = 0; i < band.steps.size(); ++i) {
-    auto loop = AffineForOp::create(
-        builder, loc, band.lower[i].operands, band.lower[i].map,
-        band.upper[i].operands, band.upper[i].map, band.steps[i], carried);
+    auto loop = AffineForOp::create(builder, loc, band.lower[i].operands,
+                                    band.lower[i].map, band.upper[i].operands,
+                                    band.upper[i].map, band.steps[i], carried);
     if (!loops.empty() && !inits.empty())
       AffineYieldOp::create(builder, loc, loop.getResults());
     carried.assign(loop.getRegionIterArgs().begin(),
@@ -393,9 +392,8 @@ static void raiseForall(scf::ForallOp op, const Band &band) {
 static void raiseAccess(Operation *op, const Bound &access) {
   OpBuilder builder(op);
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    auto raised =
-        AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
-                             access.map, access.operands);
+    auto raised = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
+                                       access.map, access.operands);
     load.replaceAllUsesWith(raised.getResult());
   } else {
     auto store = cast<memref::StoreOp>(op);
@@ -414,8 +412,8 @@ static void raiseAccess(Operation *op, const Bound &access) {
 static bool raise(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     std::optional<int64_t> step = stepOf(loop.getStep());
-    if (!loop.getInductionVar().getType().isIndex() ||
-        loop.getUnsignedCmp() || !step)
+    if (!loop.getInductionVar().getType().isIndex() || loop.getUnsignedCmp() ||
+        !step)
       return false;
     std::optional<Bound> lower = boundOf(op, loop.getLowerBound(), false);
     std::optional<Bound> upper = boundOf(op, loop.getUpperBound(), true);
@@ -477,8 +475,8 @@ struct RaiseScfPass : impl::RaiseScfBase<RaiseScfPass> {
       for (Block &block : region)
         for (auto it = block.begin(); it != block.end();) {
           Operation *op = &*it;
-          Operation *before = op == &block.front() ? nullptr
-                                                   : op->getPrevNode();
+          Operation *before =
+              op == &block.front() ? nullptr : op->getPrevNode();
           bool candidate = isCandidate(op);
           Location loc = op->getLoc();
           std::string name = op->getName().getStringRef().str();

@@ -53,7 +53,8 @@ std::string whyTypeUnsupported(Type type) {
 }
 
 /// The first reason among `types`, or an empty string.
-template <typename Range> static std::string firstReason(Range &&types) {
+template <typename Range>
+static std::string firstReason(Range &&types) {
   for (Type type : types) {
     std::string reason = whyTypeUnsupported(type);
     if (!reason.empty())

@@ -45,18 +45,16 @@ struct StageForm {
 };
 
 static bool isView(Operation *op) {
-  return isa<memref::SubViewOp, memref::ExpandShapeOp,
-             memref::CollapseShapeOp, memref::CastOp,
-             memref::ReinterpretCastOp, memref::TransposeOp,
+  return isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
+             memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
              memref::MemorySpaceCastOp, memref::AssumeAlignmentOp,
              memref::ExtractStridedMetadataOp, memref::ViewOp>(op);
 }
 
 static bool isPlainMemrefOp(Operation *op) {
   return isView(op) ||
-         isa<memref::AllocOp, memref::AllocaOp, memref::LoadOp,
-             memref::StoreOp, memref::DimOp, memref::GlobalOp,
-             memref::GetGlobalOp>(op);
+         isa<memref::AllocOp, memref::AllocaOp, memref::LoadOp, memref::StoreOp,
+             memref::DimOp, memref::GlobalOp, memref::GetGlobalOp>(op);
 }
 
 static bool hasTensor(Operation *op) {
@@ -67,8 +65,7 @@ static bool hasTensor(Operation *op) {
 /// One block a function, since entries end by their end.
 static StringRef checkFunction(Operation *op) {
   auto function = dyn_cast<func::FuncOp>(op);
-  if (function && !function.isExternal() &&
-      !function.getBody().hasOneBlock())
+  if (function && !function.isExternal() && !function.getBody().hasOneBlock())
     return "branches between blocks are not allowed";
   if (isa<func::CallIndirectOp, func::ConstantOp>(op))
     return "calls of function values are not allowed";
@@ -178,33 +175,33 @@ static StringRef checkNothing(Operation *) { return ""; }
 static std::optional<StageForm> formOf(StringRef stage) {
   if (stage == "input")
     return StageForm{stage,
-                     {"builtin", "func", "arith", "math", "scf", "cf",
-                      "tensor", "linalg", "affine", "memref",
-                      "bufferization", "ml_program", "index"},
+                     {"builtin", "func", "arith", "math", "scf", "cf", "tensor",
+                      "linalg", "affine", "memref", "bufferization",
+                      "ml_program", "index"},
                      checkInput,
                      true};
   if (stage == "s1")
     return StageForm{stage,
-                     {"builtin", "func", "arith", "math", "scf", "cf",
-                      "linalg", "affine", "memref", "index"},
+                     {"builtin", "func", "arith", "math", "scf", "cf", "linalg",
+                      "affine", "memref", "index"},
                      checkS1,
                      true};
   if (stage == "s2")
     return StageForm{stage,
-                     {"builtin", "func", "arith", "math", "scf", "cf",
-                      "affine", "memref", "index"},
+                     {"builtin", "func", "arith", "math", "scf", "cf", "affine",
+                      "memref", "index"},
                      checkS2,
                      true};
   if (stage == "s3")
     return StageForm{stage,
-                     {"builtin", "func", "arith", "math", "scf", "cf",
-                      "affine", "memref", "vector", "index", "ub"},
+                     {"builtin", "func", "arith", "math", "scf", "cf", "affine",
+                      "memref", "vector", "index", "ub"},
                      checkS3,
                      false};
   if (stage == "s4")
     return StageForm{stage,
-                     {"builtin", "func", "arith", "math", "scf", "cf",
-                      "memref", "vector", "gpu", "index", "ub"},
+                     {"builtin", "func", "arith", "math", "scf", "cf", "memref",
+                      "vector", "gpu", "index", "ub"},
                      checkS4,
                      false};
   if (stage == "s5")
@@ -243,11 +240,10 @@ struct VerifyStagePass : impl::VerifyStageBase<VerifyStagePass> {
           std::string reason = whyNotAllowed(form, op);
           if (reason.empty())
             return WalkResult::advance();
-          op->emitOpError() << reason << " in "
-                            << (form.name == "input" ? "the input of"
-                                                     : "the output of")
-                            << " stage "
-                            << (form.name == "input" ? "s1" : form.name.str());
+          op->emitOpError()
+              << reason << " in "
+              << (form.name == "input" ? "the input of" : "the output of")
+              << " stage " << (form.name == "input" ? "s1" : form.name.str());
           return WalkResult::interrupt();
         });
     if (walk.wasInterrupted() ||

@@ -209,3 +209,12 @@ func.func @free(%x: tensor<7xf32>) {
   bufferization.dealloc_tensor %x : tensor<7xf32>
   return
 }
+
+// CHECK-LABEL: func @constant
+//   CHECK-DAG: arith.constant dense<3> : tensor<64xindex>
+//       CHECK: linalg.fill ins(%{{.+}} : f32) outs(%{{.+}} : tensor<65xf32>)
+func.func @constant() -> (tensor<64xindex>, tensor<65xf32>) {
+  %a = arith.constant dense<3> : tensor<64xindex>
+  %b = arith.constant dense<1.5> : tensor<65xf32>
+  return %a, %b : tensor<64xindex>, tensor<65xf32>
+}
