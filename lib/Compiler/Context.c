@@ -66,6 +66,7 @@ pn_error_t *pn_context_create(const pn_context_options_t *options,
   ensure_registered();
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
+  pn_mlir_register_frontend_dialects(registry);
   context->mlir = mlirContextCreateWithRegistry(registry, false);
   mlirDialectRegistryDestroy(registry);
   mlirRegisterAllLLVMTranslations(context->mlir);

@@ -19,6 +19,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Conversion/TensorShapes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -316,6 +317,7 @@ static LogicalResult makeShapeFunction(func::FuncOp entry) {
   RewritePatternSet patterns(entry.getContext());
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+  populateDimOfLoopPatterns(patterns);
   for (StringRef dialect : {"tensor", "arith", "linalg", "affine"})
     if (Dialect *loaded = entry.getContext()->getLoadedDialect(dialect))
       loaded->getCanonicalizationPatterns(patterns);

@@ -279,4 +279,71 @@ def ExpandArith : Pass<"polynest-expand-arith"> {
   ];
 }
 
+def AnchorLoopBuffers : Pass<"polynest-anchor-loop-buffers"> {
+  let summary = "Keep tensors that loops carry in one buffer";
+  let description = [{
+    Before bufferization: a tensor of static shape that an iteration of an
+    `scf.for` or `scf.while` makes anew is written into the loop's argument, so
+    that the loop needs one buffer and not one an iteration. Tensors made by
+    overwriting the argument are left. Arguments that trade places are copied
+    through a temporary, since bufferization takes them for one buffer.
+
+    Before: `scf.yield %t : tensor<8xf32>`
+    After:  `%m = bufferization.materialize_in_destination %t in %arg`,
+            `scf.yield %m`
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Carried tensors anchored">,
+    Statistic<"numDeclined", "num-declined",
+              "Loops that carry tensors of which none was anchored">
+  ];
+}
+
+def LowerTmTensor : Pass<"polynest-lower-tm-tensor"> {
+  let summary = "Lower torch-mlir's scans, sorts and scatters to loops";
+  let description = [{
+    `tm_tensor.scan`, `tm_tensor.sort` and `tm_tensor.scatter`, unregistered and
+    in the generic form that torch-mlir prints, become `scf.for` loops over
+    tensors. Scans run in order, sorts are stable merge sorts, scatters apply
+    their updates in order and assert their indices. First pass of S1.
+
+    Before: `"tm_tensor.scan"(%x, %out, %acc) <{dimension = 1 : i64, inclusive =
+             true}> ({ ^bb0(%a: f32, %b: f32): %s = arith.addf %a, %b : f32
+             "tm_tensor.yield"(%s) : (f32) -> () }) : ...`
+    After:  `scf.for` over the other dimensions, inside it one over dimension 1
+            that carries the sum.
+    Errors: other operations of the dialect, and operands of another form.
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::bufferization::BufferizationDialect",
+    "mlir::cf::ControlFlowDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations lowered">,
+    Statistic<"numDeclined", "num-declined",
+              "Always zero; what is not lowered is an error">
+  ];
+}
+
+def LowerViews : Pass<"polynest-lower-views"> {
+  let summary = "Replace views that upstream cannot lower";
+  let description = [{
+    A `memref.expand_shape` with several dynamic sizes in one group becomes a
+    `memref.reinterpret_cast` of the same sizes and strides, since
+    expand-strided-metadata crashes on it. Other views stay.
+
+    Before: `memref.expand_shape %a [[0, 1]] output_shape [%n, %m]`
+    After:  `memref.reinterpret_cast %a to offset: [0], sizes: [%n, %m],
+             strides: [%m, 1]`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Views replaced">,
+    Statistic<"numDeclined", "num-declined", "Views left to upstream">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

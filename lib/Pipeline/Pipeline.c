@@ -72,12 +72,14 @@ static void print_register_options(pn_buffer_t *buffer,
 }
 
 static const pn_pass_row_t s1_rows[] = {
+    {.flag = "polynest-lower-tm-tensor"},
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
     {.flag = "symbol-dce"},
     {.flag = "polynest-decompose-tensor-ops"},
     {.flag = "canonicalize"},
     {.flag = "cse"},
+    {.flag = "polynest-anchor-loop-buffers"},
     {.flag = "polynest-convert-entries"},
     {.flag = "canonicalize"},
     {.flag = "cse"},
@@ -127,6 +129,7 @@ static const pn_pass_row_t s3_rows[] = {
 
 static const pn_pass_row_t s4_rows[] = {
     {.flag = "polynest-outline-kernels"},
+    {.flag = "polynest-lower-views"},
     {.flag = "expand-strided-metadata"},
     {.flag = "lower-affine"},
     {.flag = "scf-parallel-for-to-nested-fors", .anchor = ON_FUNC},

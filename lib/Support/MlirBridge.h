@@ -17,6 +17,10 @@ PN_EXTERN_C_BEGIN
 void pn_mlir_set_remark_callback(MlirContext context, pn_remark_fn callback,
                                  void *user);
 
+/* Makes the parser take the generic form of dialects that frontends write and
+ * that are not linked: tm_tensor. */
+void pn_mlir_register_frontend_dialects(MlirDialectRegistry registry);
+
 /* A pool of exactly `count` workers; mlirLlvmThreadPoolCreate takes all cores.
  */
 MlirLlvmThreadPool pn_mlir_thread_pool_create(unsigned count);

@@ -1,0 +1,95 @@
+// Properties: an inclusive scan starts from the first element and carries the
+// value along its dimension (@scan); an exclusive one from the accumulator
+// (@exclusive); a sort merges runs of doubling length (@sort); a scatter asserts
+// its indices and applies the body (@scatter).
+// RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor | FileCheck %s
+// RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor > %t.once
+// RUN: polynest-opt %t.once --polynest-lower-tm-tensor | diff %t.once -
+// RUN: polynestc run %s --entry scan --check
+// RUN: polynestc run %s --entry exclusive --check
+// RUN: %npy %t.x.npy f4 3,5 "3 1 2 1 0 nan 5 -1 5 4"
+// RUN: %npy %t.i.npy i8 3,5 "0 1 2 3 4"
+// RUN: polynestc run %s --entry sort --input %t.x.npy --input %t.i.npy --check --print | FileCheck %s --check-prefix=SORTED
+// SORTED: {{^\[\[}}0, 1, 1, 2, 3],
+// SORTED: {{^\[\[}}4, 1, 3, 2, 0],
+// RUN: %npy %t.u.npy f4 2,1,5 "1..11"
+// RUN: %npy %t.n.npy i8 2,1 "2"
+// RUN: %npy %t.o.npy f4 3,5 "0.5"
+// RUN: polynestc run %s --entry scatter --input %t.u.npy --input %t.n.npy --input %t.o.npy --check --print | FileCheck %s --check-prefix=SUM
+// SUM: {{\[}}7.5, 9.5, 11.5, 13.5, 15.5]]
+
+// CHECK-LABEL: func @scan
+//  CHECK-SAME: (%[[X:.+]]: tensor<3x5xf32>, %[[O:.+]]: tensor<3x5xf32>, %[[A:.+]]: tensor<3xf32>)
+//       CHECK: scf.for %[[I:.+]] = {{.+}} iter_args(%[[T:.+]] = %[[O]], %[[S:.+]] = %[[A]])
+//       CHECK: scf.for %[[K:.+]] = {{.+}} iter_args(%[[U:.+]] = %[[T]], %[[C:.+]] = %{{.+}}) -> (tensor<3x5xf32>, f32)
+//  CHECK-NEXT: %[[E:.+]] = tensor.extract %[[X]][%[[I]], %[[K]]]
+//       CHECK: %[[N:.+]] = arith.addf %[[C]], %[[E]]
+//       CHECK: %[[F:.+]] = arith.cmpi eq, %[[K]]
+//  CHECK-NEXT: %[[V:.+]] = arith.select %[[F]], %[[E]], %[[N]]
+//  CHECK-NEXT: tensor.insert %[[V]] into %[[U]][%[[I]], %[[K]]]
+func.func @scan(%x: tensor<3x5xf32>, %o: tensor<3x5xf32>, %a: tensor<3xf32>)
+    -> (tensor<3x5xf32>, tensor<3xf32>) {
+  %r:2 = "tm_tensor.scan"(%x, %o, %a) <{dimension = 1 : i64, inclusive = true,
+      operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    "tm_tensor.yield"(%s) : (f32) -> ()
+  }) : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3xf32>)
+    -> (tensor<3x5xf32>, tensor<3xf32>)
+  return %r#0, %r#1 : tensor<3x5xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func @exclusive
+//       CHECK: %[[C:.+]]:2 = scf.for
+//       CHECK: iter_args(%[[U:.+]] = %{{.+}}, %[[V:.+]] = %{{.+}}) -> (tensor<?x5xf32>, f32)
+//       CHECK: tensor.insert %[[V]] into %[[U]]
+func.func @exclusive(%x: tensor<?x5xf32>, %o: tensor<?x5xf32>,
+                     %a: tensor<5xf32>) -> (tensor<?x5xf32>, tensor<5xf32>) {
+  %r:2 = "tm_tensor.scan"(%x, %o, %a) <{dimension = 0 : i64, inclusive = false,
+      operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    "tm_tensor.yield"(%s) : (f32) -> ()
+  }) : (tensor<?x5xf32>, tensor<?x5xf32>, tensor<5xf32>)
+    -> (tensor<?x5xf32>, tensor<5xf32>)
+  return %r#0, %r#1 : tensor<?x5xf32>, tensor<5xf32>
+}
+
+// CHECK-LABEL: func @sort
+//       CHECK: scf.for
+//       CHECK: scf.while
+//       CHECK: scf.for
+//       CHECK: arith.cmpf ole
+//       CHECK: tensor.insert_slice
+func.func @sort(%x: tensor<3x5xf32>, %i: tensor<3x5xi64>)
+    -> (tensor<3x5xf32>, tensor<3x5xi64>) {
+  %r:2 = "tm_tensor.sort"(%x, %i) <{dimension = 1 : i64,
+      operandSegmentSizes = array<i32: 0, 2>}> ({
+  ^bb0(%p: f32, %q: f32, %j: i64, %k: i64):
+    %s = arith.cmpf ole, %p, %q : f32
+    "tm_tensor.yield"(%s) : (i1) -> ()
+  }) : (tensor<3x5xf32>, tensor<3x5xi64>)
+    -> (tensor<3x5xf32>, tensor<3x5xi64>)
+  return %r#0, %r#1 : tensor<3x5xf32>, tensor<3x5xi64>
+}
+
+// CHECK-LABEL: func @scatter
+//  CHECK-SAME: (%[[U:.+]]: tensor<2x1x5xf32>, %[[I:.+]]: tensor<2x1xi64>, %[[O:.+]]: tensor<3x5xf32>)
+//       CHECK: scf.for %[[N:.+]] = {{.+}} iter_args(%{{.+}} = %[[O]])
+//       CHECK: %[[V:.+]] = tensor.extract %[[I]][%[[N]],
+//       CHECK: cf.assert %{{.+}}, "scatter: index out of range"
+//       CHECK: %[[P:.+]] = tensor.extract %[[U]][%[[N]],
+//  CHECK-NEXT: %[[Q:.+]] = tensor.extract
+//  CHECK-NEXT: %[[S:.+]] = arith.addf %[[P]], %[[Q]]
+//       CHECK: tensor.insert %[[S]]
+func.func @scatter(%u: tensor<2x1x5xf32>, %i: tensor<2x1xi64>,
+                   %o: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %r = "tm_tensor.scatter"(%u, %i, %o) <{dimension_map = array<i64: 0>,
+      operandSegmentSizes = array<i32: 2, 1>, unique_indices = false}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.addf %p, %q : f32
+    "tm_tensor.yield"(%s) : (f32) -> ()
+  }) : (tensor<2x1x5xf32>, tensor<2x1xi64>, tensor<3x5xf32>)
+    -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
