@@ -18,6 +18,8 @@ config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%source", config.polynest_source_dir))
+config.substitutions.append(
+    ("%npy", f"{sys.executable} {config.test_source_root}/npy.py"))
 config.substitutions.append(("%build", config.polynest_build_dir))
 if shutil.which("cc"):
     config.available_features.add("cc")
