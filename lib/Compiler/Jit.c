@@ -4,6 +4,7 @@
 #include "Compiler/Jit.h"
 
 #include "Compiler/Codegen.h"
+#include "Runtime/Symbols.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
 #include "llvm-c/Error.h"
@@ -28,25 +29,18 @@ static pn_error_t *from_llvm(LLVMErrorRef failed, const char *what) {
 /* What generated code calls, by address: the library hides its symbols. */
 static LLVMErrorRef define_runtime(LLVMOrcLLJITRef lljit,
                                    LLVMOrcJITDylibRef dylib) {
-  const struct {
-    const char *name;
-    void (*address)(void);
-  } symbols[] = {
-      {"pn_parallel_for", (void (*)(void))pn_parallel_for},
-      {"pn_rt_arena", (void (*)(void))pn_rt_arena},
-      {"pn_rt_alloc", (void (*)(void))pn_rt_alloc},
-      {"pn_rt_context_reset", (void (*)(void))pn_rt_context_reset},
-      {"pn_rt_region_run", (void (*)(void))pn_rt_region_run},
-  };
-  enum { COUNT = sizeof(symbols) / sizeof(symbols[0]) };
-  LLVMOrcCSymbolMapPair pairs[COUNT];
-  for (size_t i = 0; i < COUNT; ++i)
+  enum { ROOM = 64 };
+  LLVMOrcCSymbolMapPair pairs[ROOM];
+  size_t count;
+  const pn_rt_symbol_t *symbols = pn_rt_symbols_get(&count);
+  count = count < ROOM ? count : ROOM;
+  for (size_t i = 0; i < count; ++i)
     pairs[i] = (LLVMOrcCSymbolMapPair){
         .Name = LLVMOrcLLJITMangleAndIntern(lljit, symbols[i].name),
         .Sym = {.Address = (LLVMOrcExecutorAddress)symbols[i].address,
                 .Flags = {.GenericFlags = LLVMJITSymbolGenericFlagsExported |
                                           LLVMJITSymbolGenericFlagsCallable}}};
-  return LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, COUNT));
+  return LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs, count));
 }
 
 /* libm and libc, which LLVM's own lowerings may call. */

@@ -120,35 +120,36 @@ static pn_error_t *link_failed(const pn_link_files_t *files, int status) {
   return error;
 }
 
+#define MAX_ARGUMENTS (32 + 2 * EXPORT_COUNT)
+
+/* Appends arguments up to a NULL. */
+static void add_arguments(const char **argv, size_t *count,
+                          const char *const *more) {
+  while (*more)
+    argv[(*count)++] = *more++;
+}
+
 /* Tries the linkers until one can be started. */
 static pn_error_t *run_linker(const pn_link_files_t *files) {
+  const char *const fixed[] = {"-shared", "-Bsymbolic",  "--gc-sections",
+                               "-z",      "noexecstack", NULL};
+  const char *const inputs[] = {
+      "--version-script", files->script.data, "-o",
+      files->output.data, files->object.data, files->runtime.data,
+      files->libc.data,   files->libm.data,   NULL};
   int status = 127;
-  for (size_t i = 0; i < sizeof(linkers) / sizeof(linkers[0]); ++i) {
+  for (size_t i = 0; status == 127 && i < sizeof(linkers) / sizeof(*linkers);
+       ++i) {
+    const char *argv[MAX_ARGUMENTS] = {linkers[i]};
+    size_t count = 1;
+    add_arguments(argv, &count, fixed);
     /* Nothing in the object asks for what callers alone use. */
-    char *argv[32 + 2 * EXPORT_COUNT] = {(char *)linkers[i],
-                                         "-shared",
-                                         "-Bsymbolic",
-                                         "--gc-sections",
-                                         "-z",
-                                         "noexecstack",
-                                         "--version-script",
-                                         files->script.data,
-                                         "-o",
-                                         files->output.data,
-                                         files->object.data,
-                                         files->runtime.data,
-                                         files->libc.data,
-                                         files->libm.data};
-    size_t count = 0;
-    while (argv[count])
-      ++count;
     for (size_t e = 0; e < EXPORT_COUNT; ++e) {
       argv[count++] = "-u";
-      argv[count++] = (char *)runtime_exports[e];
+      argv[count++] = runtime_exports[e];
     }
-    status = run_program(argv, files->log.data);
-    if (status != 127)
-      break;
+    add_arguments(argv, &count, inputs);
+    status = run_program((char *const *)argv, files->log.data);
   }
   return status == 0 ? NULL : link_failed(files, status);
 }

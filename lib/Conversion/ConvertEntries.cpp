@@ -426,11 +426,6 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
       if (function->hasAttr("polynest.entry") ||
           function->hasAttr("polynest.shapes") || function.isPrivate())
         continue;
-      if (function.isExternal()) {
-        function.emitError()
-            << "public function '" << function.getName() << "' has no body";
-        return signalPassFailure();
-      }
       if (failed(checkEntry(function)))
         return signalPassFailure();
       entries.push_back(function);

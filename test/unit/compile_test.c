@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/polynest-compile-test.XXXXXX";
@@ -178,6 +179,9 @@ static const struct {
     {"func.func @f(%c: i1) {\n  cf.cond_br %c, ^a, ^b\n^a:\n  return\n"
      "^b:\n  return\n}",
      "several blocks"},
+    {"func.func private @g(f32) -> f32\nfunc.func @f(%x: f32) -> f32 {\n"
+     "  %r = func.call @g(%x) : (f32) -> f32\n  return %r : f32\n}",
+     "calls are not allowed"},
     {"module { module { func.func @f() { return } } }", "nested modules"},
     {"func.func @f(%n: tensor<i64>) -> tensor<?xf32> {\n"
      "  %i = tensor.extract %n[] : tensor<i64>\n"
@@ -276,6 +280,13 @@ static void test_libraries(void) {
         0);
   CHECK(pn_executable_entry_at(executable, 1) == NULL);
   pn_executable_release(executable);
+  /* What was unloaded is not called in a forked process. */
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0)
+    _exit(7);
+  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+        WEXITSTATUS(status) == 7);
   CHECK_IS(pn_executable_load(header, &executable), PN_ERROR_IO);
   CHECK(executable == NULL);
   CHECK_IS(pn_executable_load("/nonexistent/x.so", &executable), PN_ERROR_IO);
