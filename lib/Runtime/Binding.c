@@ -9,6 +9,7 @@
 #include "Runtime/Binding.h"
 
 #include "Runtime/Environment.h"
+#include "Runtime/Fork.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -202,6 +203,6 @@ static void binding_fork_child(void) {
 
 /* At load, so that a first parallel call in a child knows that it is in one. */
 __attribute__((constructor)) static void binding_fork_register(void) {
-  (void)pthread_atfork(binding_fork_prepare, binding_fork_parent,
-                       binding_fork_child);
+  (void)pn_fork_handlers_register(binding_fork_prepare, binding_fork_parent,
+                                  binding_fork_child);
 }

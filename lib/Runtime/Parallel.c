@@ -18,6 +18,7 @@
 #include "Runtime/Binding.h"
 #include "Runtime/Crew.h"
 #include "Runtime/Environment.h"
+#include "Runtime/Fork.h"
 #include "Runtime/Sanitizer.h"
 #include "polynest/runtime.h"
 
@@ -171,7 +172,7 @@ static void parallel_fork_child(void) {
 }
 
 __attribute__((constructor)) static void parallel_fork_register(void) {
-  (void)pthread_atfork(NULL, NULL, parallel_fork_child);
+  (void)pn_fork_handlers_register(NULL, NULL, parallel_fork_child);
 }
 
 static int32_t chunk_count(int64_t begin, int64_t end, int64_t grain,

@@ -14,6 +14,7 @@
 
 #include "Runtime/CheckedMath.h"
 #include "Runtime/Environment.h"
+#include "Runtime/Fork.h"
 #include "Runtime/Sanitizer.h"
 #include "polynest/runtime.h"
 
@@ -302,7 +303,7 @@ static void pool_lock(void) { pthread_mutex_lock(&pool.lock); }
 static void pool_unlock(void) { pthread_mutex_unlock(&pool.lock); }
 
 __attribute__((constructor)) static void pool_fork_register(void) {
-  (void)pthread_atfork(pool_lock, pool_unlock, pool_unlock);
+  (void)pn_fork_handlers_register(pool_lock, pool_unlock, pool_unlock);
 }
 
 /* Cached blocks would be lost with the library; blocks in use stay valid. */
