@@ -159,15 +159,12 @@ static bool compose(Value &memref, AffineMap &map,
       break;
     auto outer = AffineMap::get(map.getNumResults(), view->symbols.size(),
                                 view->exprs, op->getContext());
-    // compose() puts the outer map's symbols after those of the inner one.
-    unsigned outerSymbols = view->symbols.size();
     AffineMap composed = outer.compose(map);
     // Order of symbols in the result: the outer map's first.
     SmallVector<Value> next(operands.begin(),
                             operands.begin() + map.getNumDims());
     next.append(view->symbols.begin(), view->symbols.end());
     next.append(operands.begin() + map.getNumDims(), operands.end());
-    assert(composed.getNumSymbols() == outerSymbols + map.getNumSymbols());
     map = composed;
     operands = std::move(next);
     memref = sourceOf(op);
