@@ -7,6 +7,7 @@
 #include "Analysis/Aliasing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -89,11 +90,31 @@ struct AffineBuilder {
     return expr.replaceDimsAndSymbols(dimExprs, symbolExprs);
   }
 
+  /// True if the results are plain variables and constants and name all the
+  /// operands: most accesses, which need no simplification.
+  bool isCanonical(ArrayRef<AffineExpr> results) const {
+    uint64_t usedDims = 0, usedSymbols = 0;
+    if (dims.size() > 64 || symbols.size() > 64)
+      return false;
+    for (AffineExpr result : results) {
+      if (auto dim = dyn_cast<AffineDimExpr>(result))
+        usedDims |= uint64_t(1) << dim.getPosition();
+      else if (auto symbol = dyn_cast<AffineSymbolExpr>(result))
+        usedSymbols |= uint64_t(1) << symbol.getPosition();
+      else if (!isa<AffineConstantExpr>(result))
+        return false;
+    }
+    return llvm::popcount(usedDims) == int(dims.size()) &&
+           llvm::popcount(usedSymbols) == int(symbols.size());
+  }
+
   AffineValueMap finish(ArrayRef<AffineExpr> results) {
     AffineMap map =
         AffineMap::get(dims.size(), symbols.size(), results, context);
     SmallVector<Value> operands(dims.begin(), dims.end());
     operands.append(symbols.begin(), symbols.end());
+    if (isCanonical(results))
+      return AffineValueMap(map, operands);
     canonicalizeMapAndOperands(&map, &operands);
     map = simplifyAffineMap(map);
     canonicalizeMapAndOperands(&map, &operands);
@@ -239,6 +260,9 @@ static bool collectDeclared(Operation *op, SmallVectorImpl<Access> &accesses) {
 
 static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
   MLIRContext *context = op->getContext();
+  // Most operations; asking them for interfaces takes longer.
+  if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return;
   if (auto load = dyn_cast<AffineReadOpInterface>(op)) {
     auto vector = isa<AffineVectorLoadOp>(op)
                       ? cast<AffineVectorLoadOp>(op).getVectorType()

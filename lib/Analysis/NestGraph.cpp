@@ -645,7 +645,10 @@ NestNode *NestGraph::fuseNodes(unsigned producer, unsigned consumer,
 void NestGraph::moveNodeBefore(unsigned id, unsigned other) {
   NestNode &node = *byId[id];
   delist(node);
-  node.op->moveBefore(byId[other]->op);
+  // Operation::moveBefore would make the block number all operations anew.
+  Operation *place = byId[other]->op;
+  node.op->remove();
+  place->getBlock()->getOperations().insert(Block::iterator(place), node.op);
   enlist(node);
 }
 
