@@ -68,7 +68,8 @@ static constexpr unsigned maxCandidates = 8, maxMoved = 16, maxKnown = 64;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A nest as fusion sees it.
+/// A nest as fusion sees it. What is asked for more than once is kept, so that
+/// a nest is looked at once as long as it does not change.
 struct Nest {
   AffineForOp root;
   SmallVector<AffineForOp, 6> band;
@@ -77,6 +78,10 @@ struct Nest {
   explicit Nest(AffineForOp root) : root(root), band(getPerfectBand(root)) {
     collectAccesses(root, accesses);
   }
+  explicit Nest(const NestNode &node)
+      : root(cast<AffineForOp>(node.op)), band(node.band),
+        accesses(node.accesses) {}
+
   SmallVector<Value, 6> ivs(unsigned depth) {
     SmallVector<Value, 6> list;
     for (unsigned i = 0; i != depth; ++i)
@@ -84,6 +89,40 @@ struct Nest {
     return list;
   }
   Block *bodyAt(unsigned depth) { return band[depth - 1].getBody(); }
+
+  unsigned getSize() {
+    if (!size)
+      size = countOperations(root);
+    return *size;
+  }
+  uint64_t getCycles() {
+    if (!cycles)
+      cycles = estimateCycles(root);
+    return *cycles;
+  }
+  /// Leading loops of the band that are parallel.
+  unsigned getNumParallel() {
+    if (!numParallel) {
+      numParallel = 0;
+      while (*numParallel < band.size() &&
+             isPlainlyParallel(band[*numParallel], accesses))
+        ++*numParallel;
+    }
+    return *numParallel;
+  }
+  uint64_t countTrips(unsigned depth) {
+    uint64_t product = 1;
+    for (unsigned i = 0; i != depth; ++i)
+      product = saturatingMultiply(product, estimateTrips(band[i]));
+    return product;
+  }
+  /// See findContraction.
+  std::optional<unsigned> getContraction();
+
+private:
+  std::optional<unsigned> size, numParallel;
+  std::optional<uint64_t> cycles;
+  std::optional<std::optional<unsigned>> contraction;
 };
 } // namespace
 
@@ -348,7 +387,7 @@ static const char *judge(const FusionCost &cost, const Limits &limits) {
 /// Loops around the outermost reduction loop of a contraction: two reads move
 /// with the reduction, and each stands still in a loop that the result and the
 /// other move with, so that tiling reuses both. None if the nest holds none.
-static std::optional<unsigned> getContractionDepth(Nest &nest) {
+static std::optional<unsigned> findContraction(Nest &nest) {
   std::optional<unsigned> depth;
   // By loop that reduces: for each read, where it stands still.
   nest.root->walk([&](AffineForOp loop) {
@@ -398,18 +437,10 @@ static std::optional<unsigned> getContractionDepth(Nest &nest) {
   return depth;
 }
 
-/// Product of the trip counts of the leading loops that are parallel.
-static uint64_t countParallelTrips(Nest &nest, unsigned depth,
-                                   unsigned &numParallel) {
-  uint64_t product = 1;
-  numParallel = 0;
-  for (AffineForOp loop : ArrayRef(nest.band).take_front(depth)) {
-    if (!isPlainlyParallel(loop, nest.accesses))
-      break;
-    product = saturatingMultiply(product, estimateTrips(loop));
-    ++numParallel;
-  }
-  return product;
+std::optional<unsigned> Nest::getContraction() {
+  if (!contraction)
+    contraction = findContraction(*this);
+  return *contraction;
 }
 
 /// True if every access directly in `block` is contiguous or stands still in
@@ -499,27 +530,23 @@ static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
 static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   FusionCost cost;
   cost.accesses = producer.accesses.size() + consumer.accesses.size();
-  cost.operations =
-      countOperations(producer.root) + countOperations(consumer.root);
+  cost.operations = producer.getSize() + consumer.getSize();
   cost.savedBytes = countSavedBytes(producer, consumer, depth, cost.flows);
   if (!cost.flows)
     cost.smallerBytes =
         std::min(countBufferBytes(producer), countBufferBytes(consumer));
-  unsigned parallelA, parallelB;
-  uint64_t tripsA = countParallelTrips(producer, depth, parallelA);
-  uint64_t tripsB = countParallelTrips(consumer, depth, parallelB);
-  cost.parallelTrips = parallelA < parallelB ? tripsA : tripsB;
-  unsigned ignored;
+  unsigned parallelA = producer.getNumParallel();
+  unsigned parallelB = consumer.getNumParallel();
+  cost.parallelTrips =
+      producer.countTrips(std::min({parallelA, parallelB, depth}));
   cost.parallelTripsBefore =
-      std::max(countParallelTrips(producer, producer.band.size(), ignored),
-               countParallelTrips(consumer, consumer.band.size(), ignored));
-  cost.workCycles = saturatingAdd(estimateCycles(producer.root),
-                                  estimateCycles(consumer.root)) /
-                    assumedLanes;
+      std::max(producer.countTrips(parallelA), consumer.countTrips(parallelB));
+  cost.workCycles =
+      saturatingAdd(producer.getCycles(), consumer.getCycles()) / assumedLanes;
 
   Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
-  std::optional<unsigned> contractionA = getContractionDepth(producer);
-  std::optional<unsigned> contractionB = getContractionDepth(consumer);
+  std::optional<unsigned> contractionA = producer.getContraction();
+  std::optional<unsigned> contractionB = consumer.getContraction();
   bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
   // Tiling needs the loops around the reduction, all parallel, and nothing
   // but straight code beside it.
@@ -562,15 +589,18 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
-/// Puts the producer's body before the consumer's inside the merged loops. What
-/// is left of the producer is an empty band.
-static void mergeBodies(Nest &producer, Nest &consumer, unsigned depth) {
+/// Puts the producer's body before the consumer's inside the merged loops, and
+/// returns the first operation of the consumer. What is left of the producer is
+/// an empty band.
+static Operation *mergeBodies(Nest &producer, Nest &consumer, unsigned depth) {
   Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
   for (unsigned i = 0; i != depth; ++i)
     producer.band[i].getInductionVar().replaceAllUsesWith(
         consumer.band[i].getInductionVar());
+  Operation *first = &to->front();
   to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
                              std::prev(from->end()));
+  return first;
 }
 
 /// Within one block, gives loads the value that their place was stored or
@@ -591,10 +621,10 @@ static void forwardValues(Block *block) {
       known.push_back({access, value});
   };
   for (Operation &op : llvm::make_early_inc_range(*block)) {
-    if (op.getNumRegions() == 0 && isMemoryEffectFree(&op))
-      continue;
     SmallVector<Access, 4> accesses;
     collectAccesses(&op, accesses);
+    if (accesses.empty())
+      continue;
     if (auto load = dyn_cast<AffineLoadOp>(op)) {
       if (!accesses[0].isAffine())
         continue;
@@ -627,7 +657,9 @@ static void eraseUnread(const llvm::SmallDenseSet<Value> &buffers,
                         SmallVectorImpl<memref::AllocOp> &unused) {
   for (Value buffer : buffers) {
     auto alloc = buffer.getDefiningOp<memref::AllocOp>();
-    if (!alloc || !llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
+    // Without uses it is listed already.
+    if (!alloc || alloc->use_empty() ||
+        !llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
           auto store = dyn_cast<AffineStoreOp>(use.getOwner());
           return store && store.getMemref() == buffer &&
                  store.getValueToStore() != buffer && root->isAncestor(store);
@@ -968,11 +1000,16 @@ private:
   /// Merges, forwards values, and fuses the loops that came together. Returns
   /// what is left of the consumer; the producer is an empty band.
   void merge(Nest &producer, Nest &consumer, unsigned depth);
-  void fuseInside(Block *block);
+  /// Fuses loops of a block with earlier ones; those before `end` have been
+  /// tried with each other, and so have the others.
+  void fuseInside(Block *block, Operation *end);
+  void fuseBlock(Block *block);
+  bool tryInside(AffineForOp partner, AffineForOp loop);
   void fuseTopLevel(NestGraph &graph);
   bool fuseWithAny(NestGraph &graph, NestNode &consumer, unsigned &fusedId);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
   void shrinkBuffers();
+  Nest &nestOf(const NestNode &node);
   void decline(Operation *producer, Operation *consumer, const char *why);
 
   func::FuncOp function;
@@ -982,8 +1019,17 @@ private:
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders;
   llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
   SmallVector<memref::AllocOp> unused;
+  /// By the node's id, which a merged nest does not keep.
+  llvm::DenseMap<unsigned, std::unique_ptr<Nest>> nests;
 };
 } // namespace
+
+Nest &NestFuser::nestOf(const NestNode &node) {
+  std::unique_ptr<Nest> &nest = nests[node.id];
+  if (!nest)
+    nest = std::make_unique<Nest>(node);
+  return *nest;
+}
 
 void NestFuser::decline(Operation *producer, Operation *consumer,
                         const char *why) {
@@ -1031,49 +1077,79 @@ void NestFuser::merge(Nest &producer, Nest &consumer, unsigned depth) {
   for (const Access &access : consumer.accesses)
     if (!access.isWrite && written.contains(access.memref))
       shared.insert(access.memref);
-  mergeBodies(producer, consumer, depth);
+  Operation *end = mergeBodies(producer, consumer, depth);
+  dependences.invalidate();
+  // Inner loops first, while it is known which came from where.
+  fuseInside(body, end);
   forwardValues(body);
   eraseUnread(shared, consumer.root, unused);
-  dependences.invalidate();
-  fuseInside(body);
 }
 
-void NestFuser::fuseInside(Block *block) {
-  SmallVector<AffineForOp> loops;
-  for (Operation &op : *block)
-    if (auto loop = dyn_cast<AffineForOp>(op))
-      if (loop.getStepAsInt() > 0)
-        loops.push_back(loop);
-  // Loops that are still there, earlier ones first.
-  SmallVector<AffineForOp> earlier;
+void NestFuser::fuseInside(Block *block, Operation *end) {
+  auto isCandidate = [](Operation &op) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    return loop && loop.getStepAsInt() > 0;
+  };
+  SmallVector<AffineForOp> earlier, loops;
+  for (Operation &op : llvm::make_range(block->begin(), Block::iterator(end)))
+    if (isCandidate(op))
+      earlier.push_back(cast<AffineForOp>(op));
+  for (Operation &op : llvm::make_range(Block::iterator(end), block->end()))
+    if (isCandidate(op))
+      loops.push_back(cast<AffineForOp>(op));
   for (AffineForOp loop : loops) {
+    bool merged = false;
     unsigned tried = 0;
-    for (unsigned i = earlier.size(); i-- > 0 && tried < maxCandidates;) {
-      ++tried;
-      AffineForOp partner = earlier[i];
-      Nest producer(partner), consumer(loop);
-      FusionCost cost;
-      const char *why = nullptr;
-      unsigned depth = chooseDepth(producer, consumer, cost, why);
-      if (depth == 0)
+    for (unsigned i = earlier.size(); i-- > 0 && tried < maxCandidates;
+         ++tried) {
+      if (!tryInside(earlier[i], loop))
         continue;
-      std::optional<Move> move = planMove(dependences, partner, loop);
-      if (!move)
-        continue;
-      remark(RemarkKind::Applied, loop.getLoc(), passName, "inner loops fused")
-          << arg("depth", depth) << arg("saved-bytes", cost.savedBytes);
-      ++counters.applied;
-      for (Operation *op : move->hoisted)
-        moveWithinBlock(op, partner);
-      if (move->consumerMoves)
-        moveWithinBlock(loop, partner);
       earlier.erase(earlier.begin() + i);
-      merge(producer, consumer, depth);
-      partner.erase();
-      dependences.invalidate();
+      merged = true;
     }
+    if (!merged)
+      continue;
     // In program order: a loop that went up stands before others.
-    auto place = llvm::find_if(earlier, [&](AffineForOp other) {
+    auto *place = llvm::find_if(earlier, [&](AffineForOp other) {
+      return loop->isBeforeInBlock(other);
+    });
+    earlier.insert(place, loop);
+  }
+}
+
+bool NestFuser::tryInside(AffineForOp partner, AffineForOp loop) {
+  Nest producer(partner), consumer(loop);
+  FusionCost cost;
+  const char *why = nullptr;
+  unsigned depth = chooseDepth(producer, consumer, cost, why);
+  if (depth == 0)
+    return false;
+  std::optional<Move> move = planMove(dependences, partner, loop);
+  if (!move)
+    return false;
+  remark(RemarkKind::Applied, loop.getLoc(), passName, "inner loops fused")
+      << arg("depth", depth) << arg("saved-bytes", cost.savedBytes);
+  ++counters.applied;
+  for (Operation *op : move->hoisted)
+    moveWithinBlock(op, partner);
+  if (move->consumerMoves)
+    moveWithinBlock(loop, partner);
+  merge(producer, consumer, depth);
+  partner.erase();
+  dependences.invalidate();
+  return true;
+}
+
+void NestFuser::fuseBlock(Block *block) {
+  SmallVector<AffineForOp> earlier;
+  for (AffineForOp loop : llvm::to_vector(block->getOps<AffineForOp>())) {
+    if (loop.getStepAsInt() <= 0)
+      continue;
+    unsigned tried = 0;
+    for (unsigned i = earlier.size(); i-- > 0 && tried < maxCandidates; ++tried)
+      if (tryInside(earlier[i], loop))
+        earlier.erase(earlier.begin() + i);
+    auto *place = llvm::find_if(earlier, [&](AffineForOp other) {
       return loop->isBeforeInBlock(other);
     });
     earlier.insert(place, loop);
@@ -1104,7 +1180,9 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
   inlineExpression(*expression, loads);
   dependences.invalidate();
   graph.updateNode(consumer.id);
+  nests.erase(consumer.id);
   if (llvm::hasSingleElement(buffer.getUses())) {
+    nests.erase(producer.id);
     graph.eraseNode(producer.id);
     unused.push_back(buffer.getDefiningOp<memref::AllocOp>());
   }
@@ -1134,10 +1212,10 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
   if (candidates.empty())
     return false;
 
-  Nest mine(cast<AffineForOp>(consumer.op));
+  Nest &mine = nestOf(consumer);
   for (unsigned id : candidates) {
     NestNode &producer = *graph.getNode(id);
-    Nest theirs(cast<AffineForOp>(producer.op));
+    Nest &theirs = nestOf(producer);
     FusionCost cost;
     const char *why = nullptr;
     unsigned depth = chooseDepth(theirs, mine, cost, why);
@@ -1170,7 +1248,15 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
     if (move->consumerMoves)
       graph.moveNodeBefore(consumer.id, producer.id);
     merge(theirs, mine, depth);
-    fusedId = graph.fuseNodes(producer.id, consumer.id, mine.root)->id;
+    AffineForOp fused = mine.root;
+    unsigned consumerId = consumer.id;
+    NestNode *node = graph.fuseNodes(id, consumerId, fused);
+    fusedId = node ? node->id : ~0u;
+    // Nothing is left that touches memory.
+    if (!node)
+      fused.erase();
+    nests.erase(id);
+    nests.erase(consumerId);
     return true;
   }
   return false;
@@ -1182,13 +1268,12 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
     if (!node->isOpaque)
       order.push_back(node->id);
   for (unsigned id : order) {
-    if (!graph.getNode(id))
+    NestNode *node = graph.getNode(id);
+    while (node && fuseWithAny(graph, *node, id))
+      node = graph.getNode(id);
+    if (!node)
       continue;
-    unsigned fused = id;
-    while (fuseWithAny(graph, *graph.getNode(id), fused))
-      id = fused;
-    NestNode &node = *graph.getNode(id);
-    for (Value base : node.reads) {
+    for (Value base : node->reads) {
       SmallVector<unsigned, 2> &list = lastReaders[base];
       llvm::erase_if(list, [&](unsigned other) {
         return other == id || !graph.getNode(other);
@@ -1234,7 +1319,7 @@ void NestFuser::run() {
       if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
         op.walk([&](Block *inner) {
           if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(inner->getParentOp()))
-            fuseInside(inner);
+            fuseBlock(inner);
         });
   NestGraph graph(function);
   fuseTopLevel(graph);

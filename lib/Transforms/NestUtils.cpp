@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::affine;
@@ -207,22 +208,33 @@ bool isPlainlyParallel(AffineForOp loop, ArrayRef<Access> accesses) {
   if (loop.getNumIterOperands())
     return false;
   Value iv = loop.getInductionVar();
-  SmallVector<const Access *, 8> inside;
+  struct Touched {
+    SmallVector<const Access *, 4> all, writes;
+  };
+  llvm::MapVector<Value, Touched> bases;
   for (const Access &access : accesses) {
     if (!loop->isAncestor(access.op))
       continue;
     if (!access.base)
       return false;
     // Made anew in each iteration.
-    if (!isDefinedInside(access.base, loop))
-      inside.push_back(&access);
-  }
-  for (const Access *write : inside) {
-    if (!write->isWrite)
+    if (isDefinedInside(access.base, loop))
       continue;
-    for (const Access *other : inside)
-      if (!meetOnlyInStep(*write, iv, loop, *other, iv, loop))
+    Touched &touched = bases[access.base];
+    touched.all.push_back(&access);
+    if (access.isWrite)
+      touched.writes.push_back(&access);
+  }
+  for (auto &[base, touched] : bases) {
+    if (touched.writes.empty())
+      continue;
+    for (auto &[other, unused] : bases)
+      if (other != base && mayAlias(base, other))
         return false;
+    for (const Access *write : touched.writes)
+      for (const Access *other : touched.all)
+        if (!meetOnlyInStep(*write, iv, loop, *other, iv, loop))
+          return false;
   }
   return true;
 }
