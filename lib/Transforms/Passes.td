@@ -24,6 +24,27 @@ def CountWork : Pass<"polynest-count-work", "mlir::func::FuncOp"> {
   ];
 }
 
+def EliminateBuffers
+    : Pass<"polynest-eliminate-buffers", "mlir::func::FuncOp"> {
+  let summary = "Remove buffers, stores and copies nobody needs";
+  let description = [{
+    A private buffer that is copied elsewhere is computed there instead, a
+    private copy of memory that does not change is not made, and private
+    buffers whose contents reach no result, with the code that fills them, are
+    erased.
+
+    Before: `for i { T[i] = f(X[i]) }  for i { R[i] = T[i] }`
+    After:  `for i { R[i] = f(X[i]) }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Copies removed">,
+    Statistic<"numDeclined", "num-declined", "Copies that stay">,
+    Statistic<"numErased", "num-erased", "Buffers removed">,
+    Statistic<"numStores", "num-stores", "Stores removed">
+  ];
+}
+
 def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   let summary = "Fold views into the maps of the accesses through them";
   let description = [{

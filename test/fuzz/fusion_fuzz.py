@@ -19,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-PASSES = ("polynest-fuse-nests,canonicalize,cse,"
-          "polynest-replace-scalars,"
+PASSES = ("polynest-eliminate-buffers,polynest-fuse-nests,canonicalize,cse,"
+          "polynest-eliminate-buffers,polynest-replace-scalars,"
           "polynest-parallelize-nests{min-work-ns=0},"
-          "canonicalize,cse")
+          "polynest-eliminate-buffers,canonicalize,cse")
 LOWER = ("lower-affine,expand-strided-metadata,lower-affine,"
          "func.func(scf-parallel-for-to-nested-fors),"
          "convert-scf-to-cf,convert-math-to-llvm,convert-math-to-libm,"

@@ -1,0 +1,567 @@
+//===- EliminateBuffers.cpp - buffers, stores and copies nobody needs -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: (a) a private buffer that is copied into another one is replaced by the
+// place it is copied to; (b) a private buffer that is a copy of memory which
+// does not change while the buffer is read is replaced by that memory; (c)
+// private buffers whose contents reach nothing that matters, with their stores
+// and all that only computes what they hold, are erased, also where a buffer is
+// read only to update itself.
+// Legal when: (a) each index of the buffer goes to a fixed place of a distinct
+// target, the buffer is not written after the copy, and until its last use
+// nothing else touches that part of the target; (b) the copy is the only write,
+// nothing that may share storage with the source is written between it and
+// the last read; (c) liveness from effects that are visible outside: stores
+// to anything but a dead buffer, calls, assertions, returned values.
+// Profitable always: less memory and less traffic.
+// Limits: (a) and (b) ask for plain affine accesses of the buffer, all in nests
+// of the entry block, and copies that are perfect nests or memref.copy.
+// Cost: linear in operations and uses, times the accesses of a copy's target.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
+#include "Analysis/NestGraph.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_ELIMINATEBUFFERS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-eliminate-buffers"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "eliminate-buffers";
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A node that does nothing but copy. Index i of the whole source goes to
+/// toTarget(i), or index i of the whole target comes from toSource(i), as far
+/// as known.
+struct Copy {
+  NestNode *node;
+  Value source, target;
+  AffineMap toTarget, toSource;
+};
+} // namespace
+
+/// Results of `outer` as functions of the indices of `inner`, where each index
+/// of `inner` is a variable that sweeps the whole dimension from 0, or 0 in a
+/// dimension of size 1. Null where there is no such function.
+static AffineMap composeIndices(const Access &outer, const Access &inner,
+                                ArrayRef<AffineForOp> band) {
+  auto type = cast<MemRefType>(inner.memref.getType());
+  MLIRContext *context = type.getContext();
+  if (!type.hasStaticShape())
+    return {};
+  AffineMap innerMap = inner.map.getAffineMap();
+  llvm::DenseMap<Value, unsigned> place;
+  for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
+    if (auto constant = dyn_cast<AffineConstantExpr>(innerMap.getResult(d))) {
+      if (constant.getValue() != 0 || type.getDimSize(d) != 1)
+        return {};
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(innerMap.getResult(d));
+    AffineForOp loop =
+        dim ? getForInductionVarOwner(inner.map.getOperand(dim.getPosition()))
+            : AffineForOp();
+    if (!loop || !llvm::is_contained(band, loop) ||
+        !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+        !loop.hasConstantUpperBound() || loop.getStepAsInt() != 1 ||
+        loop.getConstantUpperBound() != type.getDimSize(d) ||
+        !place.try_emplace(loop.getInductionVar(), d).second)
+      return {};
+  }
+  AffineMap outerMap = outer.map.getAffineMap();
+  SmallVector<AffineExpr> dims;
+  for (unsigned i = 0, e = outerMap.getNumDims(); i != e; ++i) {
+    auto it = place.find(outer.map.getOperand(i));
+    if (it == place.end())
+      return {};
+    dims.push_back(getAffineDimExpr(it->second, context));
+  }
+  if (outerMap.getNumSymbols() != 0)
+    return {};
+  // Loops that the index does not name only repeat the copy, if they run.
+  for (AffineForOp loop : band)
+    if (!place.count(loop.getInductionVar()) &&
+        getTripCount(loop).value_or(0) == 0)
+      return {};
+  return simplifyAffineMap(
+      outerMap.replaceDimsAndSymbols(dims, {}, type.getRank(), 0));
+}
+
+static std::optional<Copy> matchCopy(NestNode &node) {
+  MLIRContext *context = node.op->getContext();
+  if (auto copy = dyn_cast<memref::CopyOp>(node.op)) {
+    auto source = dyn_cast<MemRefType>(copy.getSource().getType());
+    auto target = dyn_cast<MemRefType>(copy.getTarget().getType());
+    if (!source || !target || !source.hasStaticShape() ||
+        source.getShape() != target.getShape())
+      return std::nullopt;
+    AffineMap identity =
+        AffineMap::getMultiDimIdentityMap(source.getRank(), context);
+    return Copy{&node, copy.getSource(), copy.getTarget(), identity, identity};
+  }
+  if (node.isOpaque || node.accesses.size() != 2)
+    return std::nullopt;
+  AffineForOp innermost = node.band.back();
+  if (innermost.getNumIterOperands())
+    return std::nullopt;
+  Operation &first = innermost.getBody()->front();
+  auto load = dyn_cast<AffineLoadOp>(first);
+  auto store = dyn_cast_or_null<AffineStoreOp>(first.getNextNode());
+  if (!load || !store || store.getValueToStore() != load.getResult() ||
+      store->getNextNode() != innermost.getBody()->getTerminator())
+    return std::nullopt;
+  const Access &read = node.accesses[0], &write = node.accesses[1];
+  if (!read.isAffine() || !write.isAffine())
+    return std::nullopt;
+  return Copy{&node, read.memref, write.memref,
+              composeIndices(write, read, node.band),
+              composeIndices(read, write, node.band)};
+}
+
+/// True if everything that names the buffer is a plain affine access of it, or
+/// the given operation.
+static bool hasPlainUses(Value buffer, Operation *except) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+    if (user == except)
+      return true;
+    SmallVector<Access, 1> accesses;
+    if (isa<AffineLoadOp, AffineStoreOp>(user))
+      collectAccesses(user, accesses);
+    return accesses.size() == 1 && accesses[0].isAffine() &&
+           accesses[0].memref == buffer;
+  });
+}
+
+static memref::AllocOp getPrivateAlloc(Value buffer) {
+  auto alloc = buffer.getDefiningOp<memref::AllocOp>();
+  return alloc && isPrivateAllocation(buffer) ? alloc : memref::AllocOp();
+}
+
+/// Constant ranges of what a map reaches from a whole buffer; empty where an
+/// index is not linear in one dimension.
+static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
+  SmallVector<IndexRange, 4> image;
+  for (AffineExpr result : map.getResults()) {
+    SmallVector<int64_t> zero(type.getRank(), 0), last;
+    for (int64_t size : type.getShape())
+      last.push_back(std::max<int64_t>(size - 1, 0));
+    // Linear in each dimension: the ends are at corners.
+    IndexRange range{0, 0};
+    auto evaluate = [&](ArrayRef<int64_t> point) {
+      SmallVector<AffineExpr> dims;
+      for (int64_t value : point)
+        dims.push_back(getAffineConstantExpr(value, map.getContext()));
+      return cast<AffineConstantExpr>(result.replaceDims(dims)).getValue();
+    };
+    range.min = range.max = evaluate(zero);
+    for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
+      SmallVector<int64_t> point(zero);
+      point[d] = last[d];
+      int64_t change = evaluate(point) - evaluate(zero);
+      (change < 0 ? range.min : range.max) += change;
+    }
+    image.push_back(range);
+  }
+  return image;
+}
+
+/// A map from a whole buffer is one-to-one if every dimension that has more
+/// than one index stands alone, with a constant, in some result.
+static bool isOneToOne(AffineMap map, MemRefType type) {
+  for (AffineExpr result : map.getResults()) {
+    bool isPlain = true;
+    result.walk([&](AffineExpr expr) {
+      isPlain &= isa<AffineDimExpr, AffineConstantExpr>(expr) ||
+                 expr.getKind() == AffineExprKind::Add;
+    });
+    unsigned dims = 0;
+    for (unsigned d = 0, e = type.getRank(); d != e; ++d)
+      dims += result.isFunctionOfDim(d);
+    if (!isPlain || dims > 1)
+      return false;
+  }
+  for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
+    unsigned found = llvm::count_if(map.getResults(), [&](AffineExpr result) {
+      return result.isFunctionOfDim(d);
+    });
+    if (found > 1 || (found == 0 && type.getDimSize(d) > 1))
+      return false;
+  }
+  return true;
+}
+
+static bool isApart(const Access &access, ArrayRef<IndexRange> image) {
+  auto ranges = getConstantRange(access);
+  if (ranges.size() != image.size())
+    return false;
+  for (auto [range, part] : llvm::zip_equal(ranges, image))
+    if (range && (range->max < part.min || part.max < range->min))
+      return true;
+  return false;
+}
+
+/// Why the copy's source cannot live in its target, or null.
+static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
+  memref::AllocOp alloc = getPrivateAlloc(copy.source);
+  if (!alloc || !copy.toTarget)
+    return "the source is not a whole private buffer";
+  if (alloc->getBlock() != copy.node->op->getBlock() ||
+      !hasPlainUses(copy.source, copy.node->op))
+    return "the source has other uses than plain accesses";
+  Value target = copy.target;
+  auto type = alloc.getType();
+  StorageKind storage = getStorageKind(target);
+  if (storage != StorageKind::DistinctArgument &&
+      !(storage == StorageKind::Allocation && getPrivateAlloc(target)))
+    return "the target may share storage";
+  if (cast<MemRefType>(target.getType()).getElementType() !=
+          type.getElementType() ||
+      !isOneToOne(copy.toTarget, type))
+    return "the target holds the values in another form";
+  Operation *def = target.getDefiningOp();
+  if (def &&
+      (def->getBlock() != alloc->getBlock() || def->getNumOperands() != 0))
+    return "the target does not exist early enough";
+  // Until the source is used for the last time, its part of the target is ours.
+  NestNode *last = copy.node;
+  for (NestNode *node : graph.usersOf(copy.source)) {
+    if (llvm::is_contained(node->writes, copy.source) && node != copy.node &&
+        graph.precedes(copy.node->id, node->id))
+      return "the source is written after the copy";
+    if (graph.precedes(last->id, node->id))
+      last = node;
+  }
+  SmallVector<IndexRange, 4> image = getImage(copy.toTarget, type);
+  for (NestNode *node : graph.usersOf(target)) {
+    if (node == copy.node || graph.precedes(last->id, node->id))
+      continue;
+    bool isLater = graph.precedes(copy.node->id, node->id);
+    for (const Access &access : node->accesses) {
+      if (!access.base)
+        return "an operation may touch any memory";
+      if (access.base != target || (isLater && !access.isWrite))
+        continue;
+      if (access.memref != target || !access.isAffine() ||
+          !isApart(access, image))
+        return "the target is in use before the copy";
+    }
+  }
+  return nullptr;
+}
+
+/// Makes all accesses of `buffer` accesses of `target` at mapped indices.
+static void redirect(Value buffer, Value target, AffineMap map) {
+  for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
+    OpBuilder builder(user);
+    auto compose = [&](AffineMap access, ValueRange operands) {
+      AffineMap composed = map.compose(access);
+      SmallVector<Value> values(operands);
+      canonicalizeMapAndOperands(&composed, &values);
+      return std::pair(simplifyAffineMap(composed), values);
+    };
+    if (auto load = dyn_cast<AffineLoadOp>(user)) {
+      auto [access, operands] =
+          compose(load.getAffineMap(), load.getMapOperands());
+      load.replaceAllUsesWith(
+          AffineLoadOp::create(builder, load.getLoc(), target, access, operands)
+              .getResult());
+      load.erase();
+      continue;
+    }
+    auto store = cast<AffineStoreOp>(user);
+    auto [access, operands] =
+        compose(store.getAffineMap(), store.getMapOperands());
+    AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
+                          target, access, operands);
+    store.erase();
+  }
+}
+
+/// Why reads of the copy cannot read its source instead, or null.
+static const char *whyNotFromSource(NestGraph &graph, const Copy &copy) {
+  memref::AllocOp alloc = getPrivateAlloc(copy.target);
+  if (!alloc || !copy.toSource)
+    return "the target is not a whole private buffer";
+  if (!hasPlainUses(copy.target, copy.node->op))
+    return "the target has other uses than plain accesses";
+  if (graph.writersOf(copy.target).size() != 1)
+    return "the target is written elsewhere too";
+  if (cast<MemRefType>(copy.source.getType()).getElementType() !=
+      alloc.getType().getElementType())
+    return "the source holds the values in another form";
+  Value base = getBaseMemref(copy.source);
+  if (getStorageKind(base) == StorageKind::Unknown)
+    return "the source may be any memory";
+  NestNode *last = copy.node;
+  for (NestNode *node : graph.readersOf(copy.target)) {
+    if (graph.precedes(node->id, copy.node->id))
+      return "the target is read before the copy";
+    if (graph.precedes(last->id, node->id))
+      last = node;
+  }
+  // Whatever the source may share storage with is in its class of the graph:
+  // the first write after the copy, by a node that also comes before the last
+  // read or is it, stands in the way.
+  for (const NestEdge &edge : graph.edgesFrom(copy.node->id))
+    if ((edge.kind == EdgeKind::Anti || !edge.base) &&
+        (edge.sink == last->id || graph.precedes(edge.sink, last->id)))
+      return "the source is overwritten while the copy is read";
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Liveness
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Marks what reaches effects that are visible outside; the rest may go.
+class Liveness {
+public:
+  explicit Liveness(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
+          isPrivateAllocation(op->getResult(0)) &&
+          hasKnownUses(op->getResult(0)))
+        buffers.insert(op->getResult(0));
+    });
+    function.walk([&](Operation *op) {
+      if (op != function && isRoot(op))
+        markOp(op);
+    });
+    drain();
+  }
+
+  bool isLive(Operation *op) const { return live.contains(op); }
+  bool isDeadBuffer(Value base) const {
+    return buffers.contains(base) && !liveBuffers.contains(base);
+  }
+
+private:
+  /// Every use is a load, a store or a view of such, so that effects of the
+  /// operations that name the buffer are known.
+  static bool hasKnownUses(Value value) {
+    return llvm::all_of(value.getUsers(), [](Operation *user) {
+      if (isa<AffineLoadOp, AffineStoreOp, AffineVectorLoadOp,
+              AffineVectorStoreOp, memref::LoadOp, memref::StoreOp,
+              vector::LoadOp, vector::StoreOp, vector::TransferReadOp,
+              vector::TransferWriteOp, memref::DeallocOp, memref::DimOp>(user))
+        return true;
+      if (auto view = dyn_cast<ViewLikeOpInterface>(user))
+        return user->getNumResults() == 1 && hasKnownUses(user->getResult(0));
+      return false;
+    });
+  }
+
+  /// The buffer that the operation writes and nothing else; null otherwise.
+  Value writtenBuffer(Operation *op) const {
+    Value memref;
+    if (auto store = dyn_cast<AffineWriteOpInterface>(op))
+      memref = store.getMemRef();
+    else if (auto store = dyn_cast<memref::StoreOp>(op))
+      memref = store.getMemRef();
+    else if (auto store = dyn_cast<vector::StoreOp>(op))
+      memref = store.getBase();
+    else if (auto write = dyn_cast<vector::TransferWriteOp>(op))
+      memref = write.getBase();
+    else if (auto dealloc = dyn_cast<memref::DeallocOp>(op))
+      memref = dealloc.getMemref();
+    if (!memref || !isa<BaseMemRefType>(memref.getType()))
+      return {};
+    Value base = getBaseMemref(memref);
+    return buffers.contains(base) ? base : Value();
+  }
+
+  bool isRoot(Operation *op) const {
+    if (auto loop = dyn_cast<AffineForOp>(op))
+      return loop.getStepAsInt() <= 0; // never ends
+    if (op->getNumRegions() != 0) {
+      // What is inside speaks for itself, if it is known to be all.
+      return !isa<AffineIfOp, AffineParallelOp, scf::ForOp, scf::IfOp>(op);
+    }
+    if (isa<AffineYieldOp, scf::YieldOp>(op))
+      return !isa<AffineForOp, AffineIfOp, AffineParallelOp, scf::IfOp,
+                  scf::ForOp>(op->getParentOp());
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return true;
+    if (writtenBuffer(op))
+      return false;
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      return !buffers.contains(op->getResult(0));
+    // Reads of memory go where nobody needs the value.
+    if (isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op))
+      return false;
+    return true;
+  }
+
+  void markOp(Operation *op) {
+    if (live.insert(op).second)
+      worklist.push_back(op);
+  }
+
+  void markValue(Value value) {
+    if (Operation *def = value.getDefiningOp()) {
+      markOp(def);
+      return;
+    }
+    // An iteration argument lives on through the loop; keep the whole of it.
+    Operation *parent = value.getParentBlock()->getParentOp();
+    if (parent)
+      markOp(parent);
+  }
+
+  void drain() {
+    while (!worklist.empty()) {
+      Operation *op = worklist.pop_back_val();
+      for (Value operand : op->getOperands())
+        markValue(operand);
+      // What runs only under an operation needs it.
+      if (Operation *parent = op->getParentOp();
+          parent && !isa<func::FuncOp>(parent))
+        markOp(parent);
+      // Values carried and results are kept all or none.
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+            markOp(&block.back());
+      SmallVector<Access, 2> accesses;
+      if (op->getNumRegions() == 0)
+        collectAccesses(op, accesses);
+      for (const Access &access : accesses)
+        if (!access.isWrite && access.base && buffers.contains(access.base))
+          markBuffer(access.base);
+    }
+  }
+
+  void markBuffer(Value buffer) {
+    if (!liveBuffers.insert(buffer).second)
+      return;
+    SmallVector<Value, 4> names{buffer};
+    while (!names.empty())
+      for (Operation *user : names.pop_back_val().getUsers()) {
+        if (isa<ViewLikeOpInterface>(user))
+          llvm::append_range(names, user->getResults());
+        else if (writtenBuffer(user) == buffer)
+          markOp(user);
+      }
+  }
+
+  llvm::DenseSet<Value> buffers, liveBuffers;
+  llvm::DenseSet<Operation *> live;
+  SmallVector<Operation *> worklist;
+};
+} // namespace
+
+/// Erases what is not live. Operations that carry dead values along with live
+/// ones stay whole.
+static void eraseDead(func::FuncOp function, const Liveness &liveness,
+                      unsigned &buffers, unsigned &stores) {
+  SmallVector<Operation *> dead;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == function || liveness.isLive(op))
+      return WalkResult::advance();
+    // Terminators go with their parents.
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    dead.push_back(op);
+    return WalkResult::skip();
+  });
+  for (Operation *op : dead) {
+    op->walk([&](Operation *inner) {
+      stores += isa<AffineWriteOpInterface, memref::StoreOp>(inner);
+    });
+    if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+      ++buffers;
+      remark(RemarkKind::Applied, op->getLoc(), passName,
+             "contents of the buffer are not needed");
+    }
+    op->dropAllReferences();
+  }
+  for (Operation *op : dead) {
+    op->dropAllUses();
+    op->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
+    Liveness liveness(function);
+    unsigned buffers = 0, stores = 0;
+    eraseDead(function, liveness, buffers, stores);
+    numErased += buffers;
+    numStores += stores;
+    NestGraph graph(function);
+    SmallVector<unsigned> order;
+    for (NestNode *node : graph.nodes())
+      order.push_back(node->id);
+    SmallVector<memref::AllocOp> unused;
+    // Last first: a buffer copied on through others reaches the last at once.
+    for (unsigned id : llvm::reverse(order)) {
+      std::optional<Copy> copy = matchCopy(*graph.getNode(id));
+      if (!copy)
+        continue;
+      const char *why = whyNotInTarget(graph, *copy);
+      bool intoTarget = !why;
+      if (why && whyNotFromSource(graph, *copy)) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, copy->node->op->getLoc(), passName, why);
+        continue;
+      }
+      remark(RemarkKind::Applied, copy->node->op->getLoc(), passName,
+             intoTarget ? "values computed where they were copied to"
+                        : "values read where they were copied from");
+      ++numApplied;
+      Value buffer = intoTarget ? copy->source : copy->target;
+      Value home = intoTarget ? copy->target : copy->source;
+      // A target made later moves up; the nodes that follow it do not.
+      Operation *def = home.getDefiningOp();
+      if (intoTarget && def && buffer.getDefiningOp()->isBeforeInBlock(def))
+        moveWithinBlock(def, buffer.getDefiningOp());
+      SmallVector<unsigned> users;
+      for (NestNode *node : graph.usersOf(buffer))
+        if (node->id != id)
+          users.push_back(node->id);
+      graph.eraseNode(id);
+      redirect(buffer, home, intoTarget ? copy->toTarget : copy->toSource);
+      for (unsigned user : users)
+        graph.updateNode(user);
+      unused.push_back(buffer.getDefiningOp<memref::AllocOp>());
+    }
+    for (memref::AllocOp alloc : unused)
+      alloc.erase();
+    numErased += unused.size();
+  }
+};
+} // namespace
+
+} // namespace polynest

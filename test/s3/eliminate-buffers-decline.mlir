@@ -1,0 +1,199 @@
+// Properties: a copy stays if the buffer changes after it (@later), if the
+// target is in use before (@before), if its target may overlap other arguments
+// (@mutable), if it covers a part (@part), if the source changes while the
+// copy is read (@changes), and if the loop around it may not run (@never); a
+// buffer stays if it is passed on (@passed), returned (@returned), or read in a
+// condition of something that stays (@condition); assertions stay (@assert).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+// CHECK-LABEL: func @later
+//       CHECK: memref.alloc
+//       CHECK: memref.copy
+//       CHECK: return
+//      REMARK: reason="the source is written after the copy"
+func.func @later(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result},
+                 %p: memref<8xf32> {polynest.result}) attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    affine.store %a, %t[%i] : memref<8xf32>
+  }
+  memref.copy %t, %o : memref<8xf32> to memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[%i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[7 - %i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %p[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @before
+//       CHECK: memref.alloc
+//       CHECK: memref.copy
+//       CHECK: return
+//      REMARK: reason="the target is in use before the copy"
+func.func @before(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result},
+                  %p: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %o[%i] : memref<8xf32>
+    affine.store %b, %t[7 - %i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %o[%i] : memref<8xf32>
+    affine.store %a, %p[%i] : memref<8xf32>
+  }
+  memref.copy %t, %o : memref<8xf32> to memref<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @mutable
+//       CHECK: memref.alloc
+//       CHECK: memref.copy
+//       CHECK: return
+//      REMARK: reason="the target may share storage"
+func.func @mutable(%x: memref<8xf32>, %o: memref<8xf32> {polynest.mutable})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[7 - %i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  memref.copy %t, %o : memref<8xf32> to memref<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @part
+//       CHECK: memref.alloc
+//       CHECK: affine.for %{{.+}} = 0 to 7
+//       CHECK: return
+//      REMARK: reason="the source is not a whole private buffer"
+func.func @part(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[7 - %i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 7 {
+    %a = affine.load %t[%i] : memref<8xf32>
+    affine.store %a, %o[%i] : memref<8xf32>
+  }
+  return
+}
+
+// B103: the roll uses old values only.
+// CHECK-LABEL: func @changes
+//       CHECK: memref.alloc
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: return
+//      REMARK: [Missed] eliminate-buffers
+func.func @changes(%o: memref<10xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<10xf32>
+  affine.for %i = 0 to 10 {
+    %a = affine.load %o[%i] : memref<10xf32>
+    affine.store %a, %t[%i] : memref<10xf32>
+  }
+  affine.for %i = 0 to 5 {
+    %a = affine.load %t[%i] : memref<10xf32>
+    affine.store %a, %o[%i + 5] : memref<10xf32>
+    %b = affine.load %t[%i + 5] : memref<10xf32>
+    affine.store %b, %o[%i] : memref<10xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @never
+//       CHECK: memref.alloc
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: return
+//      REMARK: [Missed] eliminate-buffers
+func.func @never(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result}, %n: index)
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[7 - %i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  affine.for %k = 0 to %n {
+    affine.for %i = 0 to 8 {
+      %a = affine.load %t[%i] : memref<8xf32>
+      affine.store %a, %o[%i] : memref<8xf32>
+    }
+  }
+  return
+}
+
+func.func private @f(memref<8xf32>)
+
+// CHECK-LABEL: func @passed
+//       CHECK: memref.alloc
+//       CHECK: affine.store
+//       CHECK: call @f
+//       CHECK: return
+func.func @passed(%x: f32) {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    affine.store %x, %t[%i] : memref<8xf32>
+  }
+  call @f(%t) : (memref<8xf32>) -> ()
+  return
+}
+
+// CHECK-LABEL: func @returned
+//       CHECK: memref.alloc
+//       CHECK: affine.store
+//       CHECK: return %{{.+}} : memref<8xf32>
+func.func @returned(%x: f32) -> memref<8xf32> {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    affine.store %x, %t[%i] : memref<8xf32>
+  }
+  return %t : memref<8xf32>
+}
+
+// CHECK-LABEL: func @condition
+//       CHECK: memref.alloc
+//       CHECK: affine.store
+//       CHECK: affine.load
+//       CHECK: scf.if
+//       CHECK:   affine.store
+//       CHECK: return
+func.func @condition(%x: i1, %v: f32, %o: memref<1xf32> {polynest.result}) {
+  %t = memref.alloc() : memref<1xi1>
+  affine.store %x, %t[0] : memref<1xi1>
+  %c = affine.load %t[0] : memref<1xi1>
+  scf.if %c {
+    affine.store %v, %o[0] : memref<1xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @assert
+//       CHECK: memref.alloc
+//       CHECK: affine.store
+//       CHECK: affine.load
+//       CHECK: cf.assert
+//       CHECK: return
+func.func @assert(%x: i1) {
+  %t = memref.alloc() : memref<1xi1>
+  affine.store %x, %t[0] : memref<1xi1>
+  %c = affine.load %t[0] : memref<1xi1>
+  cf.assert %c, "no"
+  return
+}

@@ -1,0 +1,180 @@
+// Properties: a buffer copied to a result is computed there (@into), also at
+// other indices, as pieces of a concatenation are (@pieces), while it is still
+// read (@still_read); a copy of memory that does not change is read from there
+// (@from); a buffer that only updates itself goes with its loads, stores and
+// loops (@self); a chain of dead buffers goes at once (@chain).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers,polynest-eliminate-buffers))' | FileCheck %s
+
+// CHECK-LABEL: func @into
+//  CHECK-SAME: %[[X:.+]]: memref<2x8xf32>, %[[O:.+]]: memref<1x2x8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 2
+//       CHECK:   affine.for %[[J:.+]] = 0 to 8
+//       CHECK:     affine.store %{{.+}}, %[[O]][0, %[[I]], %[[J]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: [Passed] eliminate-buffers
+// REMARK-SAME: values computed where they were copied to
+func.func @into(%x: memref<2x8xf32>, %o: memref<1x2x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<2x8xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %x[%i, %j] : memref<2x8xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %t[%i, %j] : memref<2x8xf32>
+    }
+  }
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<2x8xf32>
+      affine.store %a, %o[0, %i, %j] : memref<1x2x8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @pieces
+//  CHECK-SAME: %[[X:.+]]: memref<8xf32>, %[[O:.+]]: memref<16xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.store %{{.+}}, %[[O]][%{{.+}}]
+//       CHECK: affine.store %{{.+}}, %[[O]][%{{.+}} + 8]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @pieces(%x: memref<8xf32>, %o: memref<16xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  %u = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    %b = math.exp %a : f32
+    affine.store %b, %u[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[%i] : memref<8xf32>
+    affine.store %a, %o[%i] : memref<16xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %u[%i] : memref<8xf32>
+    affine.store %a, %o[%i + 8] : memref<16xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @still_read
+//  CHECK-SAME: %[[X:.+]]: memref<8xf32>, %[[O:.+]]: memref<8xf32> {polynest.result}, %[[P:.+]]: memref<8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.store %{{.+}}, %[[O]]
+//       CHECK: affine.load %[[O]]
+//       CHECK: affine.store %{{.+}}, %[[P]]
+//       CHECK: return
+func.func @still_read(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result},
+                      %p: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<8xf32>
+  }
+  memref.copy %t, %o : memref<8xf32> to memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[7 - %i] : memref<8xf32>
+    affine.store %a, %p[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @from
+//  CHECK-SAME: %[[X:.+]]: memref<8x4xf32>, %[[O:.+]]: memref<4x8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 4
+//       CHECK:   affine.for %[[J:.+]] = 0 to 8
+//       CHECK:     affine.load %[[X]][%[[J]], %[[I]]]
+//       CHECK:     affine.load %[[X]][0, 1]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: values read where they were copied from
+func.func @from(%x: memref<8x4xf32>, %o: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<4x8xf32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %a = affine.load %x[%i, %j] : memref<8x4xf32>
+      affine.store %a, %t[%j, %i] : memref<4x8xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<4x8xf32>
+      %b = affine.load %t[1, 0] : memref<4x8xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<4x8xf32>
+    }
+  }
+  return
+}
+
+// The index of a maximum that nobody asks for, as softmax computes it.
+// CHECK-LABEL: func @self
+//       CHECK: %[[M:.+]] = memref.alloc() : memref<8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for
+//   CHECK-NOT:   i64
+//       CHECK:   arith.maximumf
+//   CHECK-NOT:   arith.select
+//       CHECK: return
+//      REMARK: contents of the buffer are not needed
+func.func @self(%x: memref<8x9xf32>, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %z = arith.constant 0 : i64
+  %t = memref.alloc() : memref<8xi64>
+  %m = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    affine.store %z, %t[%i] : memref<8xi64>
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 9 {
+      %a = affine.load %x[%i, %j] : memref<8x9xf32>
+      %b = affine.load %m[%i] : memref<8xf32>
+      %c = affine.load %t[%i] : memref<8xi64>
+      %d = arith.index_cast %j : index to i64
+      %e = arith.maximumf %a, %b : f32
+      %f = arith.cmpf ogt, %a, %b : f32
+      %g = arith.select %f, %d, %c : i64
+      affine.store %e, %m[%i] : memref<8xf32>
+      affine.store %g, %t[%i] : memref<8xi64>
+    }
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %m[%i] : memref<8xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %o[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @chain
+//   CHECK-NOT: memref.alloc
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @chain(%x: memref<8xf32>) attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  %u = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    affine.store %a, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[%i] : memref<8xf32>
+    affine.store %a, %u[%i] : memref<8xf32>
+  }
+  return
+}
