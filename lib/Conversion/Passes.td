@@ -346,4 +346,35 @@ def LowerViews : Pass<"polynest-lower-views"> {
   ];
 }
 
+def LowerMath : Pass<"polynest-lower-math"> {
+  let summary = "Expand mathematical functions into inline arithmetic";
+  let description = [{
+    Replaces operations of the math dialect on scalars and vectors by `arith`,
+    `math.fma`, `math.sqrt` and rounding operations: no call, no table, no
+    fast-math flag, so that loops over them vectorize. Special values follow
+    C's Annex F; `docs/vector-math.md` has the measured errors. f16 and bf16 are
+    computed in f32 and rounded once. sin, cos and tan have a branch for huge
+    arguments, taken if any lane needs it.
+
+    Operations with an instruction of their own stay: `absf`, `absi`,
+    `copysign`, `ctlz`, `cttz`, `ctpop`, `fma`, and in f32 and f64 `ceil`,
+    `floor`, `round`, `roundeven`, `sqrt`, `trunc`. Other element types and
+    tensors are declined with a remark.
+
+    Before: `%y = math.exp %x : vector<8xf32>`
+    After:  some twenty `arith` operations and `math.fma`.
+  }];
+  let options = [
+    ListOption<"ops", "ops", "std::string",
+               "Mnemonics of the operations to expand; empty means all">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations expanded">,
+    Statistic<"numDeclined", "num-declined", "Operations left unexpanded">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

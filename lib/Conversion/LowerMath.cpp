@@ -1,0 +1,263 @@
+//===- LowerMath.cpp - mathematical functions as inline arithmetic --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: expands operations of the math dialect on scalars and vectors into
+// arith, math.fma and bit operations, with no call and no table.
+// Legal always: domains, special values and signs of zero are those of C's
+// Annex F, and errors stay within the bounds of docs/vector-math.md. f16 and
+// bf16 are computed in f32 and rounded once.
+// Profitable always on processors with a fused multiply-add: the result
+// vectorizes, a library call does not.
+// Limits: element types other than f16, bf16, f32, f64 and tensors are
+// declined. Operations that are an instruction stay as they are. Huge arguments
+// of sin, cos and tan take a branch.
+// Cost: linear in the number of operations; 10 to 60 operations each, some 500
+// for sin, cos and tan in f64.
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Passes.h"
+
+#include "Conversion/MathBodies.h"
+#include "Support/Remark.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_LOWERMATH
+#include "Conversion/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-lower-math"
+
+using namespace mlir;
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// What is known
+//===----------------------------------------------------------------------===//
+
+using UnaryBody = Num (*)(Num);
+using BinaryBody = Num (*)(Num, Num);
+
+static Num absOf(Num x) { return abs(x); }
+static double infinity() { return std::numeric_limits<double>::infinity(); }
+
+static Num isInfinite(Num x) { return equal(absOf(x), infinity()); }
+static Num isFinite(Num x) { return less(absOf(x), infinity()); }
+static Num isNormal(Num x) {
+  // The smallest normal number of the type that the value came from is patched
+  // in by the caller, since f16 arrives here as f32.
+  double smallest = x.emitter->isDouble ? 0x1p-1022 : 0x1p-126;
+  return isFinite(x) & notOf(less(absOf(x), smallest));
+}
+
+static UnaryBody unaryBody(StringRef name) {
+  static constexpr std::pair<StringLiteral, UnaryBody> bodies[] = {
+      {"acos", emitAcos},   {"acosh", emitAcosh}, {"asin", emitAsin},
+      {"asinh", emitAsinh}, {"atan", emitAtan},   {"atanh", emitAtanh},
+      {"cbrt", emitCbrt},   {"cos", emitCos},     {"cosh", emitCosh},
+      {"erf", emitErf},     {"erfc", emitErfc},   {"exp", emitExp},
+      {"exp2", emitExp2},   {"expm1", emitExpm1}, {"log", emitLog},
+      {"log10", emitLog10}, {"log1p", emitLog1p}, {"log2", emitLog2},
+      {"rsqrt", emitRsqrt}, {"sin", emitSin},     {"sinh", emitSinh},
+      {"tan", emitTan},     {"tanh", emitTanh},
+  };
+  for (const auto &[known, body] : bodies)
+    if (known == name)
+      return body;
+  return nullptr;
+}
+
+static UnaryBody classifyBody(StringRef name) {
+  static constexpr std::pair<StringLiteral, UnaryBody> bodies[] = {
+      {"isnan", isNan},
+      {"isinf", isInfinite},
+      {"isfinite", isFinite},
+      {"isnormal", isNormal},
+  };
+  for (const auto &[known, body] : bodies)
+    if (known == name)
+      return body;
+  return nullptr;
+}
+
+static BinaryBody binaryBody(StringRef name) {
+  if (name == "powf")
+    return emitPow;
+  if (name == "atan2")
+    return emitAtan2;
+  return nullptr;
+}
+
+/// Rounding to integers and sqrt: an instruction in f32 and f64; in f16 and
+/// bf16 they are widened here, since code generation takes them lane by lane.
+static bool isInstructionInF32(StringRef name) {
+  return name == "ceil" || name == "floor" || name == "round" ||
+         name == "roundeven" || name == "sqrt" || name == "trunc";
+}
+
+/// Operations that code generation has instructions for in all types.
+static bool isInstruction(StringRef name) {
+  return name == "absf" || name == "absi" || name == "copysign" ||
+         name == "ctlz" || name == "cttz" || name == "ctpop" || name == "fma";
+}
+
+static bool isKnown(StringRef name) {
+  return unaryBody(name) || classifyBody(name) || binaryBody(name) ||
+         isInstructionInF32(name) || isInstruction(name) || name == "sincos" ||
+         name == "fpowi" || name == "ipowi" || name == "clampf";
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// Why `op` cannot be expanded; empty if it can.
+static StringRef whyNot(Operation *op, StringRef name) {
+  if (!isKnown(name))
+    return "operation is not known";
+  Type type = op->getOperand(0).getType();
+  if (isa<ShapedType>(type) && !isa<VectorType>(type))
+    return "operand is neither a scalar nor a vector";
+  if (name == "ipowi")
+    return "";
+  Type element = getElementTypeOrSelf(type);
+  if (!element.isF32() && !element.isF64() && !element.isF16() &&
+      !element.isBF16())
+    return "element type is none of f16, bf16, f32 and f64";
+  return "";
+}
+
+/// True if the operation stays as it is.
+static bool staysInstruction(Operation *op, StringRef name) {
+  if (isInstruction(name))
+    return true;
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  return isInstructionInF32(name) && (element.isF32() || element.isF64());
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// f32 to bf16, half to even, in integers: without an instruction for it code
+/// generation would call a library, and the instruction flushes subnormals.
+static Value narrowToBF16(Num x) {
+  const Emitter &e = *x.emitter;
+  Num pattern = bits(x);
+  Num odd = shiftRight(pattern, 16) & e.i(1);
+  Num rounded = shiftRight(pattern + odd + e.i(0x7fff), 16);
+  Num quiet = shiftRight(pattern, 16) | e.i(0x40);
+  Num chosen = select(isNan(x), quiet, rounded);
+  Type half = e.shaped(e.builder.getIntegerType(16));
+  Num low = e.make<arith::TruncIOp>(half, chosen.value);
+  return e.make<arith::BitcastOp>(e.shaped(e.builder.getBF16Type()), low.value)
+      .value;
+}
+
+static Num widen(const Emitter &e, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  if (element.isF32() || element.isF64())
+    return {&e, value};
+  return e.make<arith::ExtFOp>(e.real(), value);
+}
+
+static Value narrow(Num result, Type type) {
+  const Emitter &e = *result.emitter;
+  Type element = getElementTypeOrSelf(type);
+  if (element.isBF16())
+    return narrowToBF16(result);
+  if (element.isF16())
+    return arith::TruncFOp::create(e.builder, e.loc, type, result.value);
+  return result.value;
+}
+
+/// The same operation on f32, for types narrower than that.
+static Num onSingle(const Emitter &e, Operation *op, Num x) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(x.value);
+  state.addTypes(e.real());
+  return {&e, e.builder.create(state)->getResult(0)};
+}
+
+/// isnormal by the smallest normal number of the narrow type.
+static Num isNormalNarrow(Num x, Type element) {
+  double smallest = element.isF16() ? 0x1p-14 : 0x1p-126;
+  return isFinite(x) & notOf(less(abs(x), smallest));
+}
+
+static SmallVector<Value> expand(Operation *op, StringRef name) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  if (name == "ipowi")
+    return {emitIntegerPow(builder, loc, op->getOperand(0), op->getOperand(1))};
+  Type type = op->getOperand(0).getType();
+  Type element = getElementTypeOrSelf(type);
+  Emitter e(builder, loc, type, element.isF64());
+  Num x = widen(e, op->getOperand(0));
+  if (UnaryBody body = unaryBody(name))
+    return {narrow(body(x), type)};
+  if (name == "isnormal" && (element.isF16() || element.isBF16()))
+    return {isNormalNarrow(x, element).value};
+  if (UnaryBody body = classifyBody(name))
+    return {body(x).value};
+  if (name == "sincos")
+    return {narrow(emitSin(x), type), narrow(emitCos(x), type)};
+  if (name == "fpowi")
+    return {narrow(emitPowInteger(x, op->getOperand(1)), type)};
+  if (isInstructionInF32(name))
+    return {narrow(onSingle(e, op, x), type)};
+  Num y = widen(e, op->getOperand(1));
+  if (BinaryBody body = binaryBody(name))
+    return {narrow(body(x, y), type)};
+  // clampf
+  Num low = e.make<arith::MaximumFOp>(op->getOperand(0), op->getOperand(1));
+  return {e.make<arith::MinimumFOp>(low.value, op->getOperand(2)).value};
+}
+
+namespace {
+struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
+  using LowerMathBase::LowerMathBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    for (const std::string &name : ops)
+      if (!isKnown(name))
+        return emitError(UnknownLoc::get(context))
+               << "ops: '" << name << "' is no operation of the math dialect "
+               << "that is known here";
+    return success();
+  }
+
+  void runOnOperation() override {
+    llvm::StringSet<> wanted;
+    for (const std::string &name : ops)
+      wanted.insert(name);
+    SmallVector<std::pair<Operation *, StringRef>> found;
+    getOperation()->walk([&](Operation *op) {
+      if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
+        return;
+      StringRef name = op->getName().stripDialect();
+      if (!wanted.empty() && !wanted.contains(name))
+        return;
+      if (isKnown(name) && staysInstruction(op, name))
+        return;
+      StringRef reason = whyNot(op, name);
+      if (reason.empty()) {
+        found.push_back({op, name});
+        return;
+      }
+      ++numDeclined;
+      remark(RemarkKind::Declined, op->getLoc(), "lower-math", reason)
+          << arg("operation", name);
+    });
+    for (auto [op, name] : found) {
+      SmallVector<Value> results = expand(op, name);
+      op->replaceAllUsesWith(results);
+      op->erase();
+    }
+    numApplied += found.size();
+  }
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,129 @@
+// Properties: no math operation but the instructions is left, whatever shape
+// and type (@all_unary, @shapes, @narrow); huge arguments sit behind a branch
+// (@branch); known powers are products (@known_power); a second run changes
+// nothing; only the listed operations are expanded (prefix OPS).
+// RUN: polynest-opt %s --polynest-lower-math | FileCheck %s
+// RUN: polynest-opt %s --polynest-lower-math > %t.once
+// RUN: polynest-opt %t.once --polynest-lower-math | diff %t.once -
+// RUN: polynest-opt %s --polynest-lower-math=ops=exp,tanh | FileCheck %s --check-prefix=OPS
+
+// CHECK-LABEL: func @all_unary
+//   CHECK-NOT: math.{{(a|c|e|l|is|fpowi|ipowi|rsqrt|sin|tan)}}
+//       CHECK: math.fma
+//   CHECK-NOT: math.{{(acos|asin|atan|cbrt|cos|e|l|is|fpowi|ipowi|rsqrt|sin|tan)}}
+//   CHECK-NOT: fastmath
+//       CHECK: return
+//   OPS-LABEL: func @all_unary
+//     OPS-NOT: math.exp %
+//         OPS: math.exp2
+//     OPS-NOT: math.tanh
+//         OPS: return
+func.func @all_unary(%x: vector<8xf32>, %n: vector<8xi32>) -> (vector<8xf32>, vector<8xi1>, vector<8xi32>) {
+  %0 = math.exp %x fastmath<fast> : vector<8xf32>
+  %1 = math.exp2 %0 : vector<8xf32>
+  %2 = math.expm1 %1 : vector<8xf32>
+  %3 = math.log %2 : vector<8xf32>
+  %4 = math.log2 %3 : vector<8xf32>
+  %5 = math.log10 %4 : vector<8xf32>
+  %6 = math.log1p %5 : vector<8xf32>
+  %7 = math.tanh %6 : vector<8xf32>
+  %8 = math.erf %7 : vector<8xf32>
+  %9 = math.erfc %8 : vector<8xf32>
+  %10 = math.sin %9 : vector<8xf32>
+  %11 = math.cos %10 : vector<8xf32>
+  %12 = math.tan %11 : vector<8xf32>
+  %13 = math.asin %12 : vector<8xf32>
+  %14 = math.acos %13 : vector<8xf32>
+  %15 = math.atan %14 : vector<8xf32>
+  %16 = math.atan2 %15, %x : vector<8xf32>
+  %17 = math.sinh %16 : vector<8xf32>
+  %18 = math.cosh %17 : vector<8xf32>
+  %19 = math.asinh %18 : vector<8xf32>
+  %20 = math.acosh %19 : vector<8xf32>
+  %21 = math.atanh %20 : vector<8xf32>
+  %22 = math.cbrt %21 : vector<8xf32>
+  %23 = math.rsqrt %22 : vector<8xf32>
+  %24 = math.powf %23, %x : vector<8xf32>
+  %25 = math.fpowi %24, %n : vector<8xf32>, vector<8xi32>
+  %s, %c = math.sincos %25 : vector<8xf32>
+  %26 = math.clampf %s to [%x, %c] : vector<8xf32>
+  %27 = math.isnan %26 : vector<8xf32>
+  %28 = math.isinf %26 : vector<8xf32>
+  %29 = math.isfinite %26 : vector<8xf32>
+  %30 = math.isnormal %26 : vector<8xf32>
+  %31 = arith.ori %27, %28 : vector<8xi1>
+  %32 = arith.ori %29, %30 : vector<8xi1>
+  %33 = arith.ori %31, %32 : vector<8xi1>
+  %34 = math.ipowi %n, %n : vector<8xi32>
+  return %26, %33, %34 : vector<8xf32>, vector<8xi1>, vector<8xi32>
+}
+
+// CHECK-LABEL: func @shapes
+//   CHECK-NOT: math.{{exp|sin}}
+//       CHECK: return
+func.func @shapes(%a: f64, %b: vector<f32>, %c: vector<2x3xf32>, %d: vector<[4]xf32>, %e: vector<1xf64>) -> (f64, vector<f32>, vector<2x3xf32>, vector<[4]xf32>, vector<1xf64>) {
+  %0 = math.exp %a : f64
+  %1 = math.sin %b : vector<f32>
+  %2 = math.sin %c : vector<2x3xf32>
+  %3 = math.sin %d : vector<[4]xf32>
+  %4 = math.exp %e : vector<1xf64>
+  return %0, %1, %2, %3, %4 : f64, vector<f32>, vector<2x3xf32>, vector<[4]xf32>, vector<1xf64>
+}
+
+// f16 is widened and narrowed once; bf16 is narrowed in integers.
+// CHECK-LABEL: func @narrow
+//       CHECK: arith.extf %{{.+}} : vector<8xf16> to vector<8xf32>
+//       CHECK: arith.truncf %{{.+}} : vector<8xf32> to vector<8xf16>
+//   CHECK-NOT: arith.truncf
+//       CHECK: arith.trunci %{{.+}} : vector<8xi32> to vector<8xi16>
+//       CHECK: arith.bitcast %{{.+}} : vector<8xi16> to vector<8xbf16>
+//       CHECK: math.roundeven %{{.+}} : vector<8xf32>
+//       CHECK: return
+func.func @narrow(%h: vector<8xf16>, %b: vector<8xbf16>) -> (vector<8xf16>, vector<8xbf16>, vector<8xf16>) {
+  %0 = math.exp %h : vector<8xf16>
+  %1 = math.exp %b : vector<8xbf16>
+  %2 = math.roundeven %h : vector<8xf16>
+  return %0, %1, %2 : vector<8xf16>, vector<8xbf16>, vector<8xf16>
+}
+
+// CHECK-LABEL: func @branch
+//       CHECK: %[[ANY:.+]] = vector.reduction <or>, %{{.+}} : vector<8xi1> into i1
+//       CHECK: scf.if %[[ANY]] -> (vector<8xf32>)
+//       CHECK: else
+//       CHECK: return
+func.func @branch(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.sin %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// CHECK-LABEL: func @known_power
+//  CHECK-SAME: (%[[X:.+]]: f32, %[[N:.+]]: i32)
+//       CHECK: %[[S:.+]] = arith.mulf %[[X]], %[[X]]
+//       CHECK: %[[N2:.+]] = arith.muli %[[N]], %[[N]]
+//       CHECK: %[[N3:.+]] = arith.muli %[[N]], %[[N2]]
+//       CHECK: return %[[S]], %[[N3]]
+func.func @known_power(%x: f32, %n: i32) -> (f32, i32) {
+  %two = arith.constant 2.0 : f32
+  %0 = math.powf %x, %two : f32
+  %three = arith.constant 3 : i32
+  %1 = math.ipowi %n, %three : i32
+  return %0, %1 : f32, i32
+}
+
+// CHECK-LABEL: func @instructions
+//  CHECK-NEXT: math.absf
+//  CHECK-NEXT: math.ceil
+//  CHECK-NEXT: math.copysign
+//  CHECK-NEXT: math.roundeven
+//  CHECK-NEXT: math.sqrt
+//  CHECK-NEXT: math.ctpop
+//  CHECK-NEXT: return
+func.func @instructions(%x: vector<8xf32>, %n: vector<8xi32>) -> (vector<8xf32>, vector<8xi32>) {
+  %0 = math.absf %x : vector<8xf32>
+  %1 = math.ceil %0 : vector<8xf32>
+  %2 = math.copysign %1, %x : vector<8xf32>
+  %3 = math.roundeven %2 : vector<8xf32>
+  %4 = math.sqrt %3 : vector<8xf32>
+  %5 = math.ctpop %n : vector<8xi32>
+  return %4, %5 : vector<8xf32>, vector<8xi32>
+}
