@@ -139,6 +139,7 @@ static const pn_pass_row_t s4_rows[] = {
 
 static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-describe-entries"},
+    {.flag = "polynest-lower-math"},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-lower-asserts"},
     {.flag = "arith-emulate-unsupported-floats",
