@@ -73,6 +73,9 @@ static void print_register_options(pn_buffer_t *buffer,
 
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-lower-tm-tensor"},
+    /* Arithmetic on whole tensors becomes linalg first, so that the guards
+     * need no constants of dynamic shape. */
+    {.flag = "convert-elementwise-to-linalg"},
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
     {.flag = "symbol-dce"},
