@@ -6,8 +6,9 @@
  * the order of the module. An entry has inputs and results, each a ranked
  * memref: element type, rank, sizes (PN_DYNAMIC where not fixed) and, where
  * the signature fixes them, strides in elements. Scalars are rank 0.
- * The caller allocates the results. A result may overlap no other argument
- * (PN_ERROR_OVERLAP); inputs may overlap each other.
+ * The caller allocates the results. A result, or an input that the program
+ * writes, may overlap no other argument, and no two of its elements may share
+ * memory (PN_ERROR_OVERLAP); other inputs may overlap each other.
  * Ownership: executables are reference counted; an entry is borrowed from its
  * executable.
  * Threads: an executable is internally locked; an entry may be invoked from
