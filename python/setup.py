@@ -34,7 +34,10 @@ class BuildWithLibrary(build_py):
         if library is not None and not self.editable_mode:
             folder = Path(self.build_lib) / "polynest" / "lib"
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(library, folder / NAME)
+            # Ahead-of-time libraries are linked with the archive beside it.
+            for path in (library, library.with_name("libpolynest_rt.a")):
+                if path.is_file():
+                    shutil.copyfile(path, folder / path.name)
 
 
 class PlatformDistribution(Distribution):

@@ -382,9 +382,14 @@ FUNCTIONS: dict[str, tuple] = {
     ),
 }
 
-# In the headers, but of no use to Python: called by generated code or by C
-# programs that look into memrefs and targets themselves.
+# In the headers, but of no use to Python: called by generated code, by tools
+# that measure or run passes, and by C programs that look into memrefs and
+# targets themselves.
 NOT_BOUND = {
+    "pn_measure_fma",
+    "pn_measure_isa_name",
+    "pn_measure_stream",
+    "pn_passes_register",
     "pn_parallel_for",
     "pn_rt_region_run",
     "pn_rt_context_create",

@@ -17,6 +17,7 @@ with eager (polynest.report() says which and why). Options, all optional:
 
 from __future__ import annotations
 
+import collections
 import math
 import threading
 import time
@@ -70,7 +71,11 @@ class GraphReport:
             f"region{'' if self.regions == 1 else 's'}, lowered in "
             f"{self.frontend_s:.2f} s, compiled in {self.compile_s:.2f} s"
         ]
-        lines += [f"  {f}" for f in self.fallbacks]
+        counts = collections.Counter(map(str, self.fallbacks))
+        lines += [
+            f"  {text}" + (f" ({n} times)" if n > 1 else "")
+            for text, n in counts.items()
+        ]
         return "\n".join(lines)
 
 

@@ -426,6 +426,16 @@ def _constant_pad(x, pad, value=0):
     return aten.constant_pad_nd.default(x, [max(p, 0) for p in pad], value)
 
 
+@_replaces(aten.split_with_sizes.default)
+def _split_with_sizes(x, sizes, dim=0):
+    # torch-mlir wants the sizes as constants.
+    out, start = [], 0
+    for size in sizes:
+        out.append(aten.slice.Tensor(x, dim, start, start + size))
+        start = start + size
+    return out
+
+
 # -- where torch-mlir differs from eager -----------------------------------------
 
 

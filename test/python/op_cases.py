@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small functions, one or a few a kind of op, with inputs by seed.
 
-Each case is compared with eager by test_ops.py. Sizes are odd, rows and
+Each case is compared with eager by test_torch_ops.py. Sizes are odd, rows and
 columns distinguishable. `eager` marks cases in which some op must stay with
-eager; `faults` names the entries of the fault list that a case stands for.
+eager; `bits` compares the sign of zeros too; where `zeros` is given, each
+result is zeros of that sign, whatever eager's lanes say.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Case:
     inputs: Callable[[], tuple]
     eager: bool = False
     bits: bool = False
-    ignore_zero_sign: bool = False
+    zeros: tuple[float, ...] = ()
 
 
 CASES: list[Case] = []
@@ -120,21 +121,26 @@ case("dropout_eval", lambda x: F.dropout(x, 0.5, False), (5, 6))
 # -- edge values by bits -------------------------------------------------------
 
 _EDGES = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5]
-for _name in "abs neg ceil floor trunc round relu sign sqrt".split():
+for _name in "abs neg ceil floor trunc round sign sqrt".split():
     case(f"edge_{_name}", getattr(torch, _name), t(_EDGES), bits=True)
 for _name in "exp log tanh sigmoid rsqrt reciprocal erf sin".split():
     case(f"edge_{_name}", getattr(torch, _name), t(_EDGES))
+def _both(op):
+    return lambda *xs: [op(a, b) for a, b in zip(xs[::2], xs[1::2])]
+
+
 for _dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-    for _n in (1, 8, 9, 33):
-        for _name in ("minimum", "maximum"):
-            case(
-                f"zero_sign_{_name}_{str(_dtype)[6:]}_{_n}",
-                getattr(torch, _name),
-                lambda d=_dtype, n=_n: torch.tensor([-0.0, 0.0] * n, dtype=d),
-                lambda d=_dtype, n=_n: torch.tensor([0.0, -0.0] * n, dtype=d),
-                bits=True,
-                ignore_zero_sign=True,
-            )
+    for _name in ("minimum", "maximum"):
+        case(
+            f"zero_sign_{_name}_{str(_dtype)[6:]}",
+            _both(getattr(torch, _name)),
+            *[
+                t([first, -first] * _n, _dtype)
+                for _n in (1, 8, 9, 33)
+                for first in (-0.0, 0.0)
+            ],
+            zeros=(-0.0 if _name == "minimum" else 0.0,),
+        )
 for _name in ("minimum", "maximum", "fmin", "fmax"):
     case(f"nan_{_name}", getattr(torch, _name),
          t([nan, 1.0, nan, 2.0]), t([1.0, nan, nan, 3.0]), bits=True)
@@ -268,14 +274,22 @@ _NANS = [
 for _i, _v in enumerate(_NANS):
     case(f"arg_nan_{_i}", lambda x: (x.argmax(), x.argmin(), x.argmax(0),
          torch.max(x, 0), torch.min(x, 0)), t(_v))
-for _n in (3, 5, 7, 8, 10, 16, 17, 100):
-    for _at in (0, _n - 1, None):
-        def _nans(n=_n, at=_at):
-            x = torch.full((2, n), nan) if at is None else torch.rand(2, n)
-            if at is not None:
-                x[:, at] = nan
-            return x
-        case(f"arg_nan_{_n}_{_at}", lambda x: (x.argmax(1), x.argmin(1)), _nans)
+def _with_nan(n, at):
+    def make():
+        x = torch.full((2, n), nan) if at is None else torch.rand(2, n)
+        if at is not None:
+            x[:, at] = nan
+        return x
+
+    return make
+
+
+for _at in (0, -1, None):
+    case(
+        f"arg_nan_lengths_{_at}",
+        lambda *xs: [(x.argmax(1), x.argmin(1)) for x in xs],
+        *[_with_nan(n, _at) for n in (3, 5, 7, 8, 10, 16, 17, 100)],
+    )
 case("argmax_ties", lambda x: (x.argmax(1), x.argmin(1)), ints(3, (5, 20)))
 case("argmax_bool", lambda x: (x > 0).int().argmax(1), (5, 6))
 case("sum_tenths", lambda x: x.sum(), lambda: torch.full((10**6,), 0.1))
@@ -312,6 +326,7 @@ case("reshape", lambda x: x.reshape(6, -1) + 1, (3, 4, 5))
 case("flatten_unflatten", lambda x: x.flatten(1).unflatten(1, (2, 10)) + 1,
      (3, 4, 5))
 case("squeeze", lambda x: x.squeeze() + x.unsqueeze(0)[0, 0], (1, 5, 1, 7))
+case("edge_relu", torch.relu, t(_EDGES))
 case("expand", lambda x: x.expand(4, 5, 7) * 2, (5, 7))
 case("repeat", lambda x: x.repeat(2, 3), (3, 4))
 case("repeat_interleave", lambda x: x.repeat_interleave(3, 1), (3, 4))

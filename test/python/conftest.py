@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The package of the source tree, the tolerance table, expected failures."""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+TOLERANCES = json.loads((ROOT / "test" / "tolerances.json").read_text())
+EXPECTED = json.loads(
+    (Path(__file__).resolve().parent / "expected_failures.json").read_text()
+)
+
+
+def pytest_collection_modifyitems(items):
+    """An expected failure that passes is a failure: the table is wrong then."""
+    for item in items:
+        row = EXPECTED.get(item.name)
+        if row is not None:
+            item.add_marker(
+                pytest.mark.xfail(
+                    reason=f"{row['reason']} ({row['date']})", strict=True
+                )
+            )
+
+
+def pytest_terminal_summary(terminalreporter):
+    for kind in ("skipped", "xfailed"):
+        count = len(terminalreporter.stats.get(kind, []))
+        if count:
+            terminalreporter.write_line(f"{kind}: {count}")
+
+
+def bound(reference, dtype_name, n):
+    """Largest allowed difference, by element, from the one table."""
+    row = TOLERANCES["dtypes"][dtype_name]
+    finite = reference.abs().nan_to_num(0.0, 0.0, 0.0)
+    mean = finite.mean() if finite.numel() else 0.0
+    return row["factor"] * row["unit"] * math.sqrt(max(n, 1)) * (finite + mean)
+
+
+@pytest.fixture
+def mlir(tmp_path):
+    """Text of a small program: two results, one of them a row sum."""
+    return """
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @scale(%x: tensor<5x7xf32>, %y: tensor<5x7xf32>)
+    -> (tensor<5x7xf32>, tensor<5xf32>) {
+  %e = tensor.empty() : tensor<5x7xf32>
+  %p = linalg.generic {indexing_maps = [#map, #map, #map],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<5x7xf32>, tensor<5x7xf32>)
+      outs(%e : tensor<5x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<5x7xf32>
+  %z = arith.constant 0.0 : f32
+  %r = tensor.empty() : tensor<5xf32>
+  %f = linalg.fill ins(%z : f32) outs(%r : tensor<5xf32>) -> tensor<5xf32>
+  %s = linalg.generic {indexing_maps = [#map, #row],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<5x7xf32>) outs(%f : tensor<5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %o, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<5xf32>
+  return %p, %s : tensor<5x7xf32>, tensor<5xf32>
+}
+"""

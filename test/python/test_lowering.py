@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lowering worker: crashes, hangs and forks stay away from the user."""
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+from polynest import _lowering, env, torch_backend  # noqa: E402
+from polynest import _lowering_worker as child  # noqa: E402
+
+GOOD = """
+func.func @main(%a: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
+  %0 = torch.aten.relu %a : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}
+"""
+
+
+@pytest.fixture
+def worker():
+    found = _lowering.Worker()
+    yield found
+    found.close()
+
+
+def test_lowers(worker):
+    answer = worker.request(GOOD)
+    assert answer["ok"] and "linalg.generic" in answer["text"]
+    assert "torch" not in answer["text"]
+    assert "loc(" not in answer["text"]
+    assert "loc(" in worker.request(GOOD, locations=True)["text"]
+
+
+def test_reports_errors(worker):
+    answer = worker.request("module { nonsense")
+    assert not answer["ok"] and answer["kind"] == "error"
+    assert answer["message"]
+    assert worker.request(GOOD)["ok"]
+
+
+def test_names_the_op_it_cannot_lower(worker):
+    text = GOOD.replace("torch.aten.relu", "torch.aten.erfinv")
+    answer = worker.request(text)
+    assert not answer["ok"] and "erfinv" in answer["message"]
+    assert answer["places"]
+
+
+def test_survives_a_crash(worker):
+    worker.request(GOOD)
+    worker._process.kill()
+    worker._process.wait()
+    assert worker.request(GOOD)["ok"]
+
+
+def test_crash_during_a_request(worker, monkeypatch):
+    with env.scope(PYTHONPATH=None):
+        worker.start()
+    process = worker._process
+    original = process.stdin.write
+
+    def write_and_die(data):
+        process.kill()
+        process.wait()
+        return original(data)
+
+    monkeypatch.setattr(process.stdin, "write", write_and_die)
+    with pytest.raises(_lowering.LoweringCrash, match="status -9"):
+        worker.request(GOOD)
+    assert worker.request(GOOD)["ok"]
+
+
+def test_time_limit(worker):
+    worker.request(GOOD)
+    with env.scope(POLYNEST_LOWERING_TIMEOUT="0.000001"):
+        with pytest.raises(_lowering.LoweringCrash, match="did not finish"):
+            worker.request(GOOD)
+    assert worker.request(GOOD)["ok"]
+
+
+def test_crash_leaves_ops_to_eager(monkeypatch):
+    torch._dynamo.reset()
+    torch_backend.reset_reports()
+
+    def crash(self, module, locations=False):
+        raise _lowering.LoweringCrash("torch-mlir ended with status -6")
+
+    monkeypatch.setattr(_lowering.Worker, "request", crash)
+    x = torch.randn(4)
+    with torch.no_grad():
+        g = torch.compile(
+            lambda x: torch.tanh(x) + 1, backend=torch_backend.polynest
+        )
+        assert torch.equal(g(x), torch.tanh(x) + 1)
+    assert "status -6" in torch_backend.report()
+
+
+def test_forked_child_has_its_own(worker):
+    worker.request(GOOD)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        ok = b"n"
+        try:
+            ok = b"y" if worker.request(GOOD)["ok"] else b"n"
+            worker.close()
+        finally:
+            os.write(write, ok)
+            os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    assert os.read(read, 1) == b"y"
+    os.close(read)
+    assert worker.request(GOOD)["ok"]
+
+
+def test_closed_input_ends_the_child(worker):
+    worker.request(GOOD)
+    process = worker._process
+    process.stdin.close()
+    assert process.wait(timeout=10) == 0
+
+
+def test_rewrites():
+    scan = child.lower(
+        "func.func @main(%a: !torch.vtensor<[4,5],f32>) -> "
+        "!torch.vtensor<[4,5],f32> {\n"
+        "  %n = torch.constant.none\n"
+        "  %d = torch.constant.int 1\n"
+        "  %0 = torch.aten.cumsum %a, %d, %n : !torch.vtensor<[4,5],f32>, "
+        "!torch.int, !torch.none -> !torch.vtensor<[4,5],f32>\n"
+        "  return %0 : !torch.vtensor<[4,5],f32>\n}",
+        False,
+    )
+    assert scan["ok"], scan
+    assert "scf.for" in scan["text"] and "tm_tensor" not in scan["text"]
+    assert "f64" in scan["text"]

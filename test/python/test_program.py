@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compile, lower, handles, errors and calls with arrays."""
+
+import gc
+import itertools
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import polynest
+from polynest import _capi, env, errors
+from polynest.handles import Context, Executable, Module, Target
+
+SCALAR = """
+func.func @twice(%x: tensor<f64>) -> tensor<f64> {
+  %e = tensor.empty() : tensor<f64>
+  %r = linalg.generic {indexing_maps = [affine_map<() -> ()>,
+      affine_map<() -> ()>], iterator_types = []}
+      ins(%x : tensor<f64>) outs(%e : tensor<f64>) {
+  ^bb0(%a: f64, %o: f64):
+    %s = arith.addf %a, %a : f64
+    linalg.yield %s : f64
+  } -> tensor<f64>
+  return %r : tensor<f64>
+}
+"""
+
+DYNAMIC = """
+#map = affine_map<(d0, d1) -> (d0, d1)>
+func.func @neg(%x: tensor<?x7xf32>) -> tensor<?x7xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x7xf32>
+  %e = tensor.empty(%n) : tensor<?x7xf32>
+  %r = linalg.generic {indexing_maps = [#map, #map],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x7xf32>) outs(%e : tensor<?x7xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?x7xf32>
+  return %r : tensor<?x7xf32>
+}
+"""
+
+
+@pytest.fixture
+def arrays():
+    generator = np.random.default_rng(5)
+    return [
+        generator.standard_normal((5, 7)).astype(np.float32) for _ in range(2)
+    ]
+
+
+def expected(x, y):
+    p = x * y
+    return p, p.astype(np.float64).sum(1)
+
+
+def check(results, x, y):
+    p, s = expected(x, y)
+    np.testing.assert_array_equal(results[0], p)
+    np.testing.assert_allclose(results[1], s, rtol=1e-5, atol=1e-5)
+
+
+def test_text(mlir, arrays):
+    program = polynest.compile(mlir)
+    assert program.name == "scale"
+    check(program(*arrays), *arrays)
+
+
+def test_path(mlir, arrays, tmp_path):
+    path = tmp_path / "scale.mlir"
+    path.write_text(mlir)
+    check(polynest.compile(path)(*arrays), *arrays)
+    check(polynest.compile(str(path))(*arrays), *arrays)
+    check(polynest.compile(mlir.encode())(*arrays), *arrays)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises((errors.FileError, errors.NotFoundError)) as caught:
+        polynest.compile(tmp_path / "none.mlir")
+    assert "none.mlir" in str(caught.value)
+
+
+@pytest.mark.parametrize("opt_level", ["plain", "default"])
+@pytest.mark.parametrize("numerics", ["default", "strict"])
+@pytest.mark.parametrize("verify", [True, False])
+def test_options(mlir, arrays, opt_level, numerics, verify):
+    program = polynest.compile(
+        mlir, opt_level=opt_level, numerics=numerics, verify=verify
+    )
+    check(program(*arrays), *arrays)
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        ({"opt_level": "fast"}, "opt_level"),
+        ({"numerics": "loose"}, "numerics"),
+        ({"results": "pickle"}, "results"),
+        ({"disabled_passes": ["no-such-pass"]}, "no-such-pass"),
+        ({"target": "cpu:abacus"}, "abacus"),
+        ({"entry": "nothing"}, "scale"),
+    ],
+)
+def test_bad_options(mlir, options, word):
+    with pytest.raises(errors.PolynestError) as caught:
+        polynest.compile(mlir, **options)
+    assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("results", ["auto", "pool", "numpy"])
+def test_results_numpy(mlir, arrays, results):
+    program = polynest.compile(mlir, results=results)
+    found = program(*arrays)
+    assert all(type(r) is np.ndarray for r in found)
+    assert found[0].flags.c_contiguous
+    check(found, *arrays)
+
+
+@pytest.mark.parametrize("results", ["auto", "pool", "torch"])
+def test_results_torch(mlir, arrays, results):
+    torch = pytest.importorskip("torch")
+    program = polynest.compile(mlir, results=results)
+    found = program(*map(torch.from_numpy, arrays))
+    assert all(isinstance(r, torch.Tensor) for r in found)
+    check([r.numpy() for r in found], *arrays)
+    mixed = program(arrays[0], torch.from_numpy(arrays[1]))
+    assert isinstance(mixed[0], torch.Tensor)
+
+
+def test_pool_gives_blocks_back(mlir, arrays):
+    program = polynest.compile(mlir, results="pool")
+    stats = _capi.PoolStats()
+    program(*arrays)
+    gc.collect()
+    _capi.lib().pn_pool_stats_get(stats)
+    before = stats.bytes_used
+    kept = [program(*arrays) for _ in range(10)]
+    _capi.lib().pn_pool_stats_get(stats)
+    assert stats.bytes_used > before
+    check(kept[3], *arrays)
+    del kept
+    gc.collect()
+    _capi.lib().pn_pool_stats_get(stats)
+    assert stats.bytes_used == before
+
+
+def test_strided_inputs(mlir):
+    program = polynest.compile(mlir)
+    wide = np.arange(10 * 14, dtype=np.float32).reshape(10, 14)
+    x = wide[::2, ::2]
+    y = np.asfortranarray(np.arange(35, dtype=np.float32).reshape(5, 7))
+    check(program(x, y), x, y)
+    flipped = x[::-1, ::-1]
+    check(program(flipped, y), flipped, y)
+    row = np.broadcast_to(np.arange(7, dtype=np.float32), (5, 7))
+    check(program(row, y), row, y)
+
+
+def test_strided_torch(mlir):
+    torch = pytest.importorskip("torch")
+    program = polynest.compile(mlir)
+    base = torch.arange(200.0)
+    x = base[3 : 3 + 35].view(7, 5).t()
+    y = base.as_strided((5, 7), (0, 2), 11)
+    check([r.numpy() for r in program(x, y)], x.numpy(), y.numpy())
+
+
+def test_inputs_may_be_the_same(mlir, arrays):
+    x = arrays[0]
+    check(polynest.compile(mlir)(x, x), x, x)
+
+
+def test_scalar():
+    program = polynest.compile(SCALAR)
+    result = program(np.array(2.5))
+    assert result.shape == () and result == 5.0
+    with pytest.raises(errors.SignatureError, match="0-d array"):
+        program(2.5)
+
+
+def test_dynamic_sizes():
+    program = polynest.compile(DYNAMIC)
+    for n in (1, 2, 3, 100, 0):
+        x = np.arange(n * 7, dtype=np.float32).reshape(n, 7)
+        np.testing.assert_array_equal(program(x), -x)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda x, y: (x,), "takes 2 arguments, 1"),
+        (lambda x, y: (x, y, x), "takes 2 arguments, 3"),
+        (lambda x, y: (x, y.astype(np.float64)), "argument 1.*float64.*f32"),
+        (lambda x, y: (x, y.ravel()), "argument 1.*rank 1, not 2"),
+        (lambda x, y: (x, y[:, :6]), "argument 1.*size 6 in dimension 1"),
+        (lambda x, y: (x, [1.0]), "list"),
+        (lambda x, y: (x, 3), "number"),
+        (lambda x, y: (x, y.astype(">f4")), "not native"),
+    ],
+)
+def test_call_errors(mlir, arrays, make, message):
+    program = polynest.compile(mlir)
+    with pytest.raises(errors.SignatureError, match=message) as caught:
+        program(*make(*arrays))
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.code == "signature"
+    check(program(*arrays), *arrays)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func @f( {\n",
+        "module {\n",
+        "func.func @f(%x: tensor<4xf32>) -> tensor<5xf32> {\n"
+        "  return %x : tensor<4xf32>\n}",
+        'func.func @f() { "no.such"() : () -> ()\n return\n}',
+        "\x00\x01 { \n",
+        "{",
+    ],
+)
+def test_broken_text(text):
+    with pytest.raises(errors.PolynestError) as caught:
+        polynest.compile(text)
+    error = caught.value
+    assert error.code in ("parse", "verify", "unsupported", "not-found")
+    if error.code == "parse":
+        assert error.diagnostics and error.location[1] >= 1
+        assert error.location[0] in str(error)
+
+
+def test_every_stage(mlir):
+    for stage in ("input", "s1", "s2", "s3", "s4", "s5"):
+        text = polynest.lower(mlir, stage)
+        assert "func" in text
+        assert polynest.lower(text, stage)
+    with pytest.raises(errors.ArgumentError, match="s9"):
+        polynest.lower(mlir, "s9")
+
+
+def test_later_stage_compiles(mlir, arrays):
+    program = polynest.compile(polynest.lower(mlir, "s2"))
+    check(program(*arrays), *arrays)
+
+
+def test_timing(mlir):
+    timing = polynest.compile(mlir).timing
+    assert timing["total"] > 0
+    assert set(timing) >= {"s1", "s2", "s3", "codegen", "link"}
+
+
+def test_remarks(mlir):
+    found = []
+    polynest.compile(mlir, remark=lambda *r: found.append(r))
+    for flag, kind, location, values in found:
+        assert flag and kind in _capi.REMARK_KINDS
+        assert isinstance(location, str) and isinstance(values, dict)
+
+
+def test_targets():
+    names = polynest.known_targets()
+    assert names
+    with Target(names[0]) as target:
+        assert names[0].split(":")[-1] in target.text()
+        file_text = target.text("file")
+    assert file_text
+
+
+def test_library(mlir, arrays, tmp_path):
+    path = tmp_path / "libscale.so"
+    header = tmp_path / "scale.h"
+    with Context() as context, Target() as target:
+        with Module(context, mlir) as module:
+            module.library(target, path, header)
+    assert "scale" in header.read_text()
+    program = polynest.Program(Executable.load(path))
+    check(program(*arrays), *arrays)
+
+
+def test_closed_handles(mlir, arrays):
+    program = polynest.compile(mlir)
+    program.executable.close()
+    program.executable.close()
+    with pytest.raises(errors.ArgumentError, match="closed"):
+        program(*arrays)
+    context = Context()
+    context.close()
+    with pytest.raises(errors.ArgumentError, match="closed"):
+        Module(context, mlir)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_any_order_of_closing(mlir, arrays, order):
+    context = Context()
+    target = Target()
+    module = Module(context, mlir)
+    executable = module.executable(target)
+    handles = [context, target, module, executable]
+    program = polynest.Program(executable)
+    for i in order:
+        if not executable.closed:
+            check(program(*arrays), *arrays)
+        handles[i].close()
+
+
+def test_any_order_of_collection(mlir):
+    for order in itertools.permutations(range(3)):
+        context = Context()
+        module = Module(context, mlir)
+        handles = [context, module, module.clone()]
+        del context, module
+        for i in order:
+            handles[i] = None
+            gc.collect()
+
+
+def test_many_threads(mlir, arrays):
+    program = polynest.compile(mlir)
+    failures = []
+
+    def work(seed):
+        generator = np.random.default_rng(seed)
+        try:
+            for _ in range(200):
+                x, y = generator.standard_normal((2, 5, 7), np.float32)
+                check(program(x, y), x, y)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_compile_in_threads(mlir, arrays):
+    programs = [None] * 4
+
+    def work(i):
+        programs[i] = polynest.compile(mlir)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for program in programs:
+        check(program(*arrays), *arrays)
+
+
+def test_thread_count():
+    before = polynest.thread_count()
+    polynest.set_thread_count(1)
+    assert polynest.thread_count() == 1
+    polynest.set_thread_count(0)
+    assert polynest.thread_count() == before
+    with pytest.raises(errors.ArgumentError):
+        polynest.set_thread_count(-1)
+
+
+def test_missing_library():
+    code = (
+        "import polynest\n"
+        "try:\n"
+        "    polynest.thread_count()\n"
+        "except polynest.PolynestError as e:\n"
+        "    print(type(e).__name__, '/no/such/lib.so' in str(e))\n"
+    )
+    with env.scope(POLYNEST_LIBRARY="/no/such/lib.so"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env=env.child_environment(
+                str(__import__("conftest").ROOT / "python")
+            ),
+        )
+    assert done.stdout.split() == ["LibraryNotFoundError", "True"], done.stderr
+
+
+def test_import_is_light():
+    code = (
+        "import sys, polynest\n"
+        "print([m for m in ('torch', 'numpy', 'jax', 'polynest._capi')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=env.child_environment(str(__import__("conftest").ROOT / "python")),
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_environment():
+    with env.scope(POLYNEST_STRICT="1"):
+        assert env.strict()
+        with env.scope(POLYNEST_STRICT=None):
+            assert not env.strict()
+        assert env.strict()
+    with env.scope(POLYNEST_STRICT="maybe"):
+        with pytest.raises(errors.ArgumentError, match="maybe"):
+            env.strict()
+    for bad in ("0", "-1", "soon", "nan"):
+        with env.scope(POLYNEST_LOWERING_TIMEOUT=bad):
+            with pytest.raises(errors.ArgumentError):
+                env.lowering_timeout_s()
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="nonsense"):
+        polynest.nonsense
+    assert "compile" in dir(polynest)

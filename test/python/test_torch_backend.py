@@ -1,0 +1,665 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The torch.compile backend: views, aliases, sizes, training, fallbacks."""
+
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+import torch.nn.functional as F  # noqa: E402
+
+from conftest import bound  # noqa: E402
+
+from polynest import env, errors, torch_backend  # noqa: E402
+
+NAMES = {
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch_backend.reset_reports()
+    torch.manual_seed(3)
+
+
+def compiled(function, **options):
+    return torch.compile(function, backend=torch_backend.polynest, **options)
+
+
+def leaves(tree):
+    return torch.utils._pytree.tree_leaves(tree)
+
+
+def same(have, want, exact=False):
+    have, want = leaves(have), leaves(want)
+    assert len(have) == len(want)
+    for h, w in zip(have, want):
+        if not isinstance(w, torch.Tensor):
+            assert h == w and type(h) is type(w)
+            continue
+        assert h.dtype == w.dtype and h.shape == w.shape
+        if exact or not w.is_floating_point():
+            assert torch.equal(h, w)
+            continue
+        name = NAMES[w.dtype]
+        off = (h.double() - w.double()).abs() > bound(w.double(), name, 1000)
+        assert not bool(off.any()), f"{h[off][:8]} against {w[off][:8]}"
+        assert torch.equal(h.isnan(), w.isnan())
+
+
+def check(function, *inputs, whole=True, exact=False, **options):
+    """Compares two calls with eager; returns the compiled function."""
+    copies = [
+        x.clone() if isinstance(x, torch.Tensor) else x for x in inputs
+    ]
+    with torch.no_grad():
+        want = function(*copies)
+        g = compiled(function, **options)
+        same(g(*inputs), want, exact)
+    if whole:
+        assert not torch_backend.explain_fallbacks(), torch_backend.report()
+    return g
+
+
+# -- inputs and outputs --------------------------------------------------------
+
+
+def test_entry_point():
+    names = torch._dynamo.list_backends()
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        version("polynest")
+    except PackageNotFoundError:
+        pytest.skip("the package is not installed")
+    assert "polynest" in names
+    f = torch.compile(lambda x: x + 1, backend="polynest")
+    with torch.no_grad():
+        same(f(torch.zeros(3)), torch.ones(3))
+
+
+INPUTS = {
+    "transposed": lambda: torch.randn(7, 5).t(),
+    "permuted": lambda: torch.randn(2, 3, 4).permute(2, 0, 1),
+    "channels_last": lambda: torch.randn(2, 3, 5, 4).to(
+        memory_format=torch.channels_last
+    ),
+    "expanded": lambda: torch.randn(5, 1).expand(5, 7),
+    "expanded_all": lambda: torch.randn(1).expand(4, 5),
+    "expanded_transposed": lambda: torch.randn(3, 1, 4).expand(3, 2, 4).mT,
+    "step": lambda: torch.randn(10, 14)[::2, ::2],
+    "offset": lambda: torch.randn(10, 14)[3:, 5:],
+    "column": lambda: torch.randn(6, 5)[:, 2],
+    "overlapping": lambda: torch.randn(20).as_strided((4, 5), (3, 1)),
+    "size_one_strides": lambda: torch.randn(4, 9)[:, :1],
+    "zero_d": lambda: torch.randn(4)[2],
+    "size_zero": lambda: torch.randn(0, 4),
+    "bf16": lambda: torch.randn(4, 5).bfloat16().t(),
+    "bool": lambda: (torch.randn(4, 5) > 0).t(),
+    "u8": lambda: torch.randint(0, 255, (4, 5), dtype=torch.uint8).t(),
+    "i64": lambda: torch.randint(-9, 9, (4, 5)).t(),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_strided_inputs(name):
+    x = INPUTS[name]()
+    check(
+        lambda x: (x * 2, x.float().sum(), x.float() + 1),
+        x,
+        whole=x.numel() > 0,
+    )
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_result_strides(name):
+    x = INPUTS[name]()
+    function = lambda x: x.float() * 2 + 1  # noqa: E731
+    with torch.no_grad():
+        want, have = function(x), compiled(function)(x)
+    if 0 not in want.stride():
+        assert have.stride() == want.stride()
+
+
+def test_input_returned():
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+
+    def function(x, y):
+        return x, y.t(), x + y, x
+
+    g = check(function, x, y)
+    with torch.no_grad():
+        result = g(x, y)
+    assert result[0].data_ptr() == x.data_ptr()
+    assert result[1].data_ptr() == y.data_ptr()
+
+
+def test_none_numbers_duplicates():
+    def function(x):
+        y = x * 2
+        return y, None, 3, "text", y, [y + 1, {"k": y}]
+
+    check(function, torch.randn(4))
+
+
+def test_result_is_a_constant():
+    def function(x):
+        return torch.tensor([1.0, 2.0]), torch.arange(4), x + 1
+
+    check(function, torch.randn(4), whole=False)
+
+
+def test_views_of_results():
+    def function(x):
+        y = x * 2
+        return y, y[1:], y.t(), y.view(-1)
+
+    check(function, torch.randn(3, 4))
+
+
+def test_results_do_not_alias_between_calls():
+    x = torch.randn(300, 400)
+    with torch.no_grad():
+        g = compiled(lambda x: x + 1)
+        first = g(x)
+        kept = first.clone()
+        second = g(x * 5)
+        assert torch.equal(first, kept)
+        same(second, x * 5 + 1)
+
+
+def test_in_place():
+    def function(x, y):
+        x.add_(1)
+        y[1:] *= 2
+        return x * y
+
+    x, y = torch.randn(4, 5), torch.randn(4, 5)
+    a, b = x.clone(), y.clone()
+    with torch.no_grad():
+        want = function(a, b)
+        have = compiled(function)(x, y)
+    same((have, x, y), (want, a, b), exact=True)
+
+
+def test_read_before_write():
+    """The destination holds the source's values from before the add."""
+
+    def function(dst, src):
+        dst[0:] = src[0:]
+        src += 1
+        return src
+
+    dst, src = torch.zeros(5), torch.randn(5)
+    before = src.clone()
+    with torch.no_grad():
+        result = compiled(function)(dst, src)
+    assert torch.equal(dst, before)
+    assert torch.equal(result, before + 1) and torch.equal(src, before + 1)
+
+
+def test_resize_after_in_place():
+    def function(x):
+        x += 1
+        x.resize_(8)
+        x[4:] = 0
+        return x
+
+    with torch.no_grad():
+        want = function(torch.ones(4))
+        try:
+            have = compiled(function)(torch.ones(4))
+        except Exception:
+            return  # an error is one of the two right answers
+    same(have, want)
+
+
+def test_big_result_survives_its_program():
+    with torch.no_grad():
+        result = compiled(lambda x: x * 3, options={"results": "pool"})(
+            torch.ones(1000, 1000)
+        )
+    torch._dynamo.reset()
+    assert float(result.sum()) == 3e6
+
+
+@pytest.mark.parametrize("results", ["auto", "pool", "torch"])
+def test_results_option(results):
+    g = check(
+        lambda x: (x + 1, x.sum(), x.t() * 2),
+        torch.randn(70, 50),
+        options={"results": results},
+    )
+    if results == "torch":
+        with torch.no_grad():
+            result = g(torch.randn(70, 50))[0]
+        result.resize_(10000)
+
+
+def test_numerics_and_level_options():
+    for level in ("plain", "default"):
+        for numerics in ("default", "strict"):
+            torch._dynamo.reset()
+            check(
+                lambda x: torch.softmax(x @ x.t(), -1),
+                torch.randn(9, 17),
+                options={"opt_level": level, "numerics": numerics},
+            )
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        ({"speed": "high"}, "speed"),
+        ({"opt_level": "O3"}, "O3"),
+        ({"fallback": "no"}, "fallback"),
+        ({"results": "numpy"}, "numpy"),
+    ],
+)
+def test_bad_options(options, word):
+    with pytest.raises(Exception, match=word):
+        with torch.no_grad():
+            compiled(lambda x: x + 1, options=options)(torch.ones(2))
+
+
+def test_other_mode():
+    with pytest.raises(Exception, match="max-autotune"):
+        with torch.no_grad():
+            compiled(lambda x: x + 1, mode="max-autotune")(torch.ones(2))
+
+
+# -- sizes that are not fixed --------------------------------------------------------
+
+
+def compiles():
+    return len(torch_backend.reports())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + torch.full((1,), x.shape[0]),
+        lambda x: [y * 2 for y in x.chunk(4)],
+        lambda x: x.view(-1, 2).sum(1),
+        lambda x: torch.cat([x, x * 2]),
+        lambda x: (x.softmax(0), x.shape[0] * 2),
+        lambda x: x[1:] - x[:-1],
+        lambda x: x.expand(3, x.shape[0]) + 1,
+        lambda x: torch.arange(x.shape[0]) + x,
+        lambda x: x.mean() * x.numel(),
+    ],
+)
+def test_dynamic_sizes(function):
+    g = compiled(function, dynamic=True)
+    with torch.no_grad():
+        for n in (8, 10, 12, 16, 44):
+            x = torch.randn(n)
+            same(g(x), function(x))
+    assert compiles() == 1, torch_backend.report()
+    assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+def test_dynamic_matmul():
+    g = compiled(lambda a, b: torch.relu(a @ b) + 1, dynamic=True)
+    with torch.no_grad():
+        for m, k, n in ((3, 4, 5), (7, 9, 11), (33, 17, 65)):
+            a, b = torch.randn(m, k), torch.randn(k, n)
+            same(g(a, b), torch.relu(a @ b) + 1)
+    assert compiles() == 1
+
+
+def test_dynamic_number():
+    g = compiled(lambda x, n: x * n + n, dynamic=True)
+    with torch.no_grad():
+        for n in (3, 7, 11):
+            x = torch.randn(5)
+            same(g(x, n), x * n + n)
+    assert compiles() <= 2
+
+
+def test_size_changes():
+    """Without dynamic=True Dynamo makes the size dynamic at the second one."""
+    g = compiled(lambda x: torch.tanh(x).sum(1))
+    with torch.no_grad():
+        for n in (5, 6, 7, 9, 1, 0):
+            x = torch.randn(n, 3)
+            same(g(x), torch.tanh(x).sum(1))
+
+
+# -- training ---------------------------------------------------------------------------
+
+
+def gradients(model, inputs, call):
+    model.zero_grad()
+    ins = [x.clone().requires_grad_() for x in inputs]
+    call(*ins).square().sum().backward()
+    return [p.grad.clone() for p in model.parameters()] + [
+        x.grad for x in ins
+    ]
+
+
+MODELS = {
+    "mlp": lambda: (
+        torch.nn.Sequential(
+            torch.nn.Linear(5, 9), torch.nn.GELU(), torch.nn.Linear(9, 3)
+        ),
+        (torch.randn(4, 5),),
+    ),
+    "norms": lambda: (
+        torch.nn.Sequential(
+            torch.nn.LayerNorm(6), torch.nn.Linear(6, 8), torch.nn.SiLU(),
+            torch.nn.LayerNorm(8),
+        ),
+        (torch.randn(4, 6),),
+    ),
+    "conv": lambda: (
+        torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.BatchNorm2d(4),
+            torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        ),
+        (torch.randn(2, 3, 8, 8),),
+    ),
+    "attention": lambda: (
+        torch.nn.MultiheadAttention(8, 2, batch_first=True),
+        (torch.randn(2, 5, 8),) * 3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_training(name):
+    model, inputs = MODELS[name]()
+
+    def run(*xs):
+        result = model(*xs)
+        return result[0] if isinstance(result, tuple) else result
+
+    want = gradients(model, inputs, run)
+    have = gradients(model, inputs, compiled(run))
+    same(have, want)
+    kinds = {r.kind for r in torch_backend.reports()}
+    assert kinds == {"forward", "backward"}
+
+
+def test_training_steps():
+    """Weights change in place between calls."""
+    model = torch.nn.Linear(4, 3)
+    other = torch.nn.Linear(4, 3)
+    other.load_state_dict(model.state_dict())
+    g = compiled(other)
+    steps = [
+        torch.optim.SGD(m.parameters(), lr=0.1) for m in (model, other)
+    ]
+    for _ in range(4):
+        x = torch.randn(5, 4)
+        for call, step in zip((model, g), steps):
+            step.zero_grad()
+            call(x).square().mean().backward()
+            step.step()
+    same(list(other.parameters()), list(model.parameters()))
+
+
+def test_weights_change_after_compilation():
+    model = torch.nn.Linear(4, 3)
+    g = compiled(model)
+    x = torch.randn(2, 4)
+    with torch.no_grad():
+        g(x)
+        model.weight.mul_(2)
+        same(g(x), model(x))
+        model.weight.data.add_(1)
+        same(g(x), model(x))
+        model.weight.data = torch.randn(3, 4)
+        same(g(x), model(x))
+        model.load_state_dict(torch.nn.Linear(4, 3).state_dict())
+        same(g(x), model(x))
+
+
+def test_avg_pool_gradient():
+    """The last window of ceil mode covers two elements."""
+
+    def function(x):
+        return F.avg_pool1d(x, 3, 3, 0, True, True)
+
+    x = torch.randn(1, 1, 5, requires_grad=True)
+    compiled(function)(x).sum().backward()
+    third = torch.tensor(1 / 3)
+    want = torch.stack([third, third, third] + [torch.tensor(0.5)] * 2)
+    torch.testing.assert_close(x.grad.flatten(), want)
+
+
+# -- what must raise, or stay with eager ----------------------------------------------------
+
+BAD_INDEX = {
+    "gather": (lambda x, i: x.gather(0, i), 9),
+    "gather_negative": (lambda x, i: x.gather(0, i), -1),
+    "index_select": (lambda x, i: x.index_select(0, i), 9),
+    "index_select_negative": (lambda x, i: x.index_select(0, i), -1),
+    "index": (lambda x, i: x[i], 9),
+    "index_negative": (lambda x, i: x[i], -10),
+    "embedding": (lambda x, i: F.embedding(i, x.view(-1, 1)), 9),
+    "embedding_negative": (lambda x, i: F.embedding(i, x.view(-1, 1)), -1),
+    "scatter": (lambda x, i: x.scatter(0, i, 1.0), 9),
+    "scatter_negative": (lambda x, i: x.scatter(0, i, 1.0), -1),
+    "index_put": (lambda x, i: x.index_put((i,), x[:1]), 9),
+    "nll_loss": (
+        lambda x, i: F.nll_loss(x.view(1, -1).log_softmax(1), i), 9
+    ),
+    "nll_loss_negative": (
+        lambda x, i: F.nll_loss(x.view(1, -1).log_softmax(1), i), -1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INDEX)
+def test_bad_index_raises(name):
+    function, bad = BAD_INDEX[name]
+    x = torch.rand(9)
+    with torch.no_grad():
+        g = compiled(function)
+        same(g(x, torch.tensor([4])), function(x, torch.tensor([4])))
+        with pytest.raises((IndexError, RuntimeError)):
+            function(x, torch.tensor([bad]))
+        with pytest.raises((IndexError, RuntimeError)):
+            g(x, torch.tensor([bad]))
+        same(g(x, torch.tensor([8])), function(x, torch.tensor([8])))
+
+
+def test_mixed_dtype_matmul():
+    with pytest.raises(Exception, match="(?i)dtype|same type|bfloat16"):
+        with torch.no_grad():
+            compiled(torch.mm)(torch.randn(4, 8), torch.randn(8, 16).bfloat16())
+
+
+def test_integer_division_by_zero_raises():
+    zero = torch.zeros(4, dtype=torch.int32)
+    with torch.no_grad():
+        try:
+            torch.ones(4, dtype=torch.int32) // zero
+        except RuntimeError:
+            return
+        compiled(lambda a, b: a // b)(torch.ones_like(zero), zero)
+
+
+def test_fallback_reasons():
+    def function(x):
+        values, _ = torch.topk(torch.tanh(x), 3)
+        return values * 2, torch.sort(x.exp())[0].log()
+
+    check(function, torch.randn(4, 9), whole=False)
+    found = torch_backend.explain_fallbacks()
+    assert {f.op for f in found} == {"aten.topk.default", "aten.sort.default"}
+    for f in found:
+        assert f.reason and __file__ in f.place
+    text = torch_backend.report()
+    assert "topk" in text and "sort" in text and "left to eager" in text
+    (one,) = torch_backend.reports()
+    assert not one.whole and one.regions >= 2 and one.compile_s > 0
+
+
+def test_many_alternations():
+    """Regions and eager ops in turn, with values that skip over them."""
+
+    def function(x):
+        y, kept = x, []
+        for i in range(5):
+            y = torch.sort(torch.tanh(y) + i, 1)[0] * 1.5
+            kept.append(y.sum())
+        return y + x, torch.stack(kept)
+
+    check(function, torch.randn(3, 5), whole=False)
+
+
+def test_random_numbers_are_eager():
+    g = compiled(lambda x: F.dropout(x, 0.5) * 2)
+    x = torch.ones(1000)
+    with torch.no_grad():
+        a, b = g(x), g(x)
+    assert not torch.equal(a, b)
+    assert {0.0, 4.0} == set(a.unique().tolist())
+    assert "random" in torch_backend.report()
+
+
+def test_no_fallback_is_an_error():
+    with torch.no_grad():
+        with pytest.raises(Exception, match="aten.sort"):
+            compiled(lambda x: torch.sort(x)[0] + 1,
+                     options={"fallback": False})(torch.randn(4))
+    torch._dynamo.reset()
+    with env.scope(POLYNEST_STRICT="1"), torch.no_grad():
+        with pytest.raises(Exception, match="aten.sort"):
+            compiled(lambda x: torch.sort(x)[0] + 1)(torch.randn(4))
+
+
+def test_complex_is_refused_by_name():
+    def function(x):
+        z = torch.view_as_complex(x)
+        return torch.view_as_real(z * z.conj()) + 1
+
+    check(function, torch.randn(4, 2), whole=False)
+    assert "complex" in torch_backend.report()
+
+
+def test_data_dependent_size():
+    check(lambda x: (x + 1)[x > 0] * 2, torch.randn(20), whole=False)
+
+
+def test_graph_break():
+    def function(x):
+        y = x * 2
+        if float(y.sum()) > 0:
+            return y + 1
+        return y - 1
+
+    check(function, torch.ones(4), whole=False)
+    check(function, -torch.ones(4), whole=False)
+
+
+def test_custom_op_stays_with_eager():
+    @torch.library.custom_op("polynest_test::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    twice.register_fake(torch.empty_like)
+    check(lambda x: twice(x + 1) * 3, torch.randn(4), whole=False)
+    assert "twice" in torch_backend.report()
+
+
+# -- same results, whatever is beside -------------------------------------------------------
+
+
+def test_extra_output_changes_nothing():
+    a, b = torch.randn(33, 65), torch.randn(65, 17)
+    with torch.no_grad():
+        one = compiled(lambda a, b: a @ b)(a, b)
+        torch._dynamo.reset()
+        two = compiled(lambda a, b: (a @ b, (a @ b).sum()))(a, b)[0]
+    assert torch.equal(one, two)
+
+
+def test_thread_count_changes_nothing():
+    import polynest
+
+    x = torch.randn(64, 300)
+    g = compiled(lambda x: torch.softmax(x @ x.t(), 1).sum(0))
+    found = []
+    with torch.no_grad():
+        for count in (1, 2, 3):
+            polynest.set_thread_count(count)
+            found.append(g(x).clone())
+        polynest.set_thread_count(0)
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+
+
+def test_many_threads():
+    g = compiled(lambda x, y: torch.softmax(x @ y, -1))
+    with torch.no_grad():
+        g(torch.randn(9, 7), torch.randn(7, 5))
+    failures = []
+
+    def work():
+        try:
+            with torch.no_grad():
+                for _ in range(50):
+                    x, y = torch.randn(9, 7), torch.randn(7, 5)
+                    same(g(x, y), torch.softmax(x @ y, -1))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
+
+
+def test_inference_mode():
+    g = compiled(lambda x: x * 2 + 1)
+    with torch.inference_mode():
+        x = torch.randn(5)
+        same(g(x), x * 2 + 1)
+        same(g(x), x * 2 + 1)
+
+
+def test_equal_graphs_compile_once():
+    f = compiled(lambda x: x * 2.5 + 1)
+    g = compiled(lambda x: x * 2.5 + 1)
+    x = torch.randn(6)
+    with torch.no_grad():
+        f(x), g(x)
+    first, second = torch_backend.reports()
+    assert first.compile_s > 10 * second.compile_s
+
+
+def test_weights_are_not_in_the_text():
+    from polynest import torch_frontend as frontend
+
+    texts = []
+    original = torch_backend._program
+
+    def spy(text, options):
+        texts.append(text)
+        return original(text, options)
+
+    model = torch.nn.Linear(300, 200)
+    constant = torch.randn(50, 200)
+    torch_backend._program = spy
+    try:
+        check(lambda x: model(x) + constant, torch.randn(50, 300))
+    finally:
+        torch_backend._program = original
+    assert len(texts) == 1 and len(texts[0]) < 5000
+    assert "dense_resource" not in texts[0]
+    assert frontend.DYNAMIC is None
+
+
+def test_library_error_types():
+    assert issubclass(errors.ProgramAssertionError, IndexError)
