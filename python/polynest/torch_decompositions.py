@@ -426,6 +426,16 @@ def _constant_pad(x, pad, value=0):
     return aten.constant_pad_nd.default(x, [max(p, 0) for p in pad], value)
 
 
+@_replaces(aten.gelu.default)
+@_in_f32
+def _gelu(x, *, approximate="none"):
+    if approximate != "tanh":
+        return NotImplemented
+    # torch-mlir's constant for sqrt(2 / pi) has four right digits.
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
 @_replaces(aten.split_with_sizes.default)
 def _split_with_sizes(x, sizes, dim=0):
     # torch-mlir wants the sizes as constants.
