@@ -54,6 +54,23 @@ def ConvertEntries : Pass<"polynest-convert-entries", "mlir::ModuleOp"> {
   ];
 }
 
+def HoistAllocas : Pass<"polynest-hoist-allocas", "mlir::func::FuncOp"> {
+  let summary = "Move stack buffers out of loops";
+  let description = [{
+    Moves `memref.alloca` of static size from loops and branches to the start of
+    the function, where it is a place of the frame; in a loop it would take new
+    stack in each iteration until the function returns. Legal if nothing can
+    carry the buffer to another iteration.
+
+    Before: `affine.for %i { %b = memref.alloca() : memref<64xf32> ... }`
+    After:  `%b = memref.alloca() : memref<64xf32>  affine.for %i { ... }`
+  }];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers moved">,
+    Statistic<"numDeclined", "num-declined", "Buffers that stay in a loop">
+  ];
+}
+
 def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
   let summary = "Outline nests into kernels";
   let description = [{
