@@ -48,15 +48,13 @@ static int32_t private_cache_kib(const pn_target_info_t *target) {
 
 static void print_fusion_options(pn_buffer_t *buffer,
                                  const pn_pipeline_env_t *env) {
-  pn_buffer_printf(buffer, "cache-size-kib=%d",
-                   private_cache_kib(env->target));
+  pn_buffer_printf(buffer, "cache-size-kib=%d", private_cache_kib(env->target));
 }
 
 static void print_parallel_options(pn_buffer_t *buffer,
                                    const pn_pipeline_env_t *env) {
   int32_t frequency = env->target->frequency_mhz;
-  pn_buffer_printf(buffer, "cache-size-kib=%d",
-                   private_cache_kib(env->target));
+  pn_buffer_printf(buffer, "cache-size-kib=%d", private_cache_kib(env->target));
   if (frequency > 0)
     pn_buffer_printf(buffer, " frequency-mhz=%d", frequency);
 }
@@ -104,11 +102,17 @@ static const pn_pass_row_t s2_rows[] = {
 
 static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-fold-views", .anchor = ON_FUNC, .is_optimization = true},
+    {.flag = "polynest-eliminate-buffers",
+     .anchor = ON_FUNC,
+     .is_optimization = true},
     {.flag = "polynest-fuse-nests",
      .anchor = ON_FUNC,
      .print_options = print_fusion_options,
      .is_optimization = true},
     {.flag = "polynest-replace-scalars",
+     .anchor = ON_FUNC,
+     .is_optimization = true},
+    {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,
      .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
@@ -132,6 +136,7 @@ static const pn_pass_row_t s3_rows[] = {
 
 static const pn_pass_row_t s4_rows[] = {
     {.flag = "polynest-outline-kernels"},
+    {.flag = "polynest-hoist-allocas", .anchor = ON_FUNC},
     {.flag = "polynest-lower-views"},
     {.flag = "expand-strided-metadata"},
     {.flag = "lower-affine"},

@@ -93,7 +93,7 @@ func.func @part(%x: memref<8xf32>, %o: memref<8xf32> {polynest.result})
   return
 }
 
-// B103: the roll uses old values only.
+// The roll of B103 uses old values only.
 // CHECK-LABEL: func @changes
 //       CHECK: memref.alloc
 //       CHECK: affine.for
