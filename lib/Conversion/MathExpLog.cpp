@@ -80,7 +80,7 @@ Num emitExpm1(Num x) {
 }
 
 /// tanh(x) = 1 - 2 / (e^2x + 1) away from 0, where e^2x needs few correct bits
-/// as it grows: one part of ln 2 is enough.
+/// as it grows: one part of ln 2 is enough, if it is the nearest.
 Num emitTanh(Num x) {
   const Emitter &e = *x.emitter;
   // 1 - tanh is below half an ulp beyond these.
@@ -89,7 +89,7 @@ Num emitTanh(Num x) {
   Num near = fma(magnitude * z, polynomial(z, TABLE(e, kTanh)), magnitude);
   Num twice = magnitude + magnitude;
   Power power = powerNear(twice, TABLE(e, kLog2E)[0], 0);
-  Num r = fma(power.n, -TABLE(e, kLn2)[0], twice);
+  Num r = fma(power.n, -kLn2F64[0], twice);
   Num sum = fma(polynomial(r, TABLE(e, kExpShort)), power.power, 1);
   Num far = 1.0 - 2.0 / sum;
   return flip(select(greater(magnitude, 0.625), far, near), signBit(x));
