@@ -39,8 +39,8 @@ PN_EXPORT PN_MUST_USE pn_error_code_t pn_thread_count_set(int32_t count);
 /* Number of threads a parallel loop started now by this thread would ask for,
  * at least 1. In order: pn_thread_count_set; POLYNEST_NUM_THREADS; what the
  * OpenMP runtime in use gives this thread (omp_get_max_threads: what the host
- * has set, else OMP_NUM_THREADS as it was when that runtime was loaded, else the
- * affinity mask); without one, OMP_NUM_THREADS and the affinity mask. */
+ * has set, else OMP_NUM_THREADS as it was when that runtime was loaded, else
+ * the affinity mask); without one, OMP_NUM_THREADS and the affinity mask. */
 PN_EXPORT int32_t pn_thread_count_get(void);
 
 /* A kernel runs the iterations begin .. end-1 and returns 0, or the non-zero
