@@ -3,8 +3,11 @@
 //
 // What: gives every operation that overwrites a tensor its own `linalg.fill`
 // and `tensor.empty`, where common subexpression elimination has left one for
-// many.
-// Legal always: both are pure on tensors.
+// many; and an empty tensor instead of a filled one where the operation writes
+// every element and reads none.
+// Legal: both are pure on tensors. An operation writes every element if its
+// output map is a permutation of its loops: then no loop of size zero can leave
+// the initial value in place.
 // Profitable always: a shared initial value must be kept, so bufferization
 // would copy it for each use but the last; filling again costs half of a copy.
 // Limits: fills of other fills are split one level at a time.
@@ -26,6 +29,29 @@ namespace polynest {
 using namespace mlir;
 
 namespace polynest {
+
+/// Replaces initial values that `op` overwrites without a look.
+static unsigned dropUnreadInits(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || isa<linalg::FillOp>(op))
+    return 0;
+  unsigned dropped = 0;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    auto fill = init.get().getDefiningOp<linalg::FillOp>();
+    auto empty =
+        fill ? fill.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>()
+             : tensor::EmptyOp();
+    if (!empty || op.payloadUsesValueFromOperand(&init) ||
+        !op.getMatchingIndexingMap(&init).isPermutation())
+      continue;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(init.get().getType());
+    init.set(tensor::EmptyOp::create(builder, loc, empty.getMixedSizes(),
+                                     type.getElementType()));
+    ++dropped;
+  }
+  return dropped;
+}
 
 /// A fill of tensors, whose result may be made again for each use.
 static bool isSharedFill(linalg::FillOp fill) {
@@ -64,6 +90,8 @@ static unsigned splitEmpty(tensor::EmptyOp empty) {
 namespace {
 struct SplitInitsPass : impl::SplitInitsBase<SplitInitsPass> {
   void runOnOperation() override {
+    getOperation()->walk(
+        [&](linalg::LinalgOp op) { numApplied += dropUnreadInits(op); });
     SmallVector<linalg::FillOp> fills;
     getOperation()->walk([&](linalg::FillOp fill) {
       if (isSharedFill(fill))

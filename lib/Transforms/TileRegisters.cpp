@@ -357,8 +357,12 @@ static void unrollAndJam(AffineForOp loop, int64_t factor) {
   // The lower bound of the rest is where full tiles end.
   loop.setLowerBound(loop.getUpperBoundOperands(), covered);
   loop->setAttr(kMark, builder.getUnitAttr());
-  if (trip && *trip % static_cast<uint64_t>(factor) == 1)
+  // A single iteration needs no loop; the loops inside take over the mark.
+  if (trip && *trip % static_cast<uint64_t>(factor) == 1) {
+    for (auto inner : loop.getBody()->getOps<AffineForOp>())
+      inner->setAttr(kMark, builder.getUnitAttr());
     (void)promoteIfSingleIteration(loop);
+  }
 }
 
 namespace {
@@ -390,6 +394,16 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
       tileNest(nest);
   }
 
+  /// True if a first run has tiled something in the nest.
+  static bool isTiled(AffineForOp nest) {
+    return nest
+        ->walk([](AffineForOp loop) {
+          return loop->hasAttr(kMark) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// The deepest reduction of a nest: the one that runs most often.
   static FailureOr<Kernel> findReduction(AffineForOp nest) {
     FailureOr<Kernel> found = failure();
@@ -414,7 +428,7 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
     for (Operation *parent = outer->getParentOp();
          auto around = dyn_cast_or_null<AffineForOp>(parent);
          parent = parent->getParentOp()) {
-      reason = around->hasAttr(kMark) ? "already tiled" : reasonOfForm(around);
+      reason = reasonOfForm(around);
       if (!reason.empty())
         break;
       candidates.push_back(around);
@@ -446,7 +460,7 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
 
   void tileNest(AffineForOp nest) {
     FailureOr<Kernel> reduction = findReduction(nest);
-    if (failed(reduction))
+    if (failed(reduction) || isTiled(nest))
       return;
     RegisterMachine machine = {vectorRegisters, fmaLatencyCycles, fmaPorts,
                                loadPorts};

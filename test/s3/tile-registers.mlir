@@ -1,0 +1,51 @@
+// Properties: a loop whose copies share a load is unrolled and jammed into one
+// reduction with several accumulators, and what does not fill a tile runs
+// behind it (@matmul); a loop that carries a dependence is left (@carried); a
+// second run changes nothing; options out of range are refused.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-tile-registers))' > %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-tile-registers))' | diff %t.once -
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-tile-registers{vector-registers=0}))' 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-tile-registers{fma-ports=17}))' 2>&1 | FileCheck %s --check-prefix=PORTS
+// ZERO: option vector-registers has value 0; it must be 1 to 128
+// PORTS: option fma-ports has value 17; it must be 1 to 16
+
+// CHECK-LABEL: func @matmul
+//       CHECK: affine.for %{{.+}} = 0 to {{.+}} step
+//       CHECK: affine.for %{{.+}} = 0 to 9 iter_args({{.+}}, {{.+}}, {{.+}}, {{.+}}) -> (f32, f32, f32, f32
+//       CHECK: } {polynest.tiled_registers}
+//       CHECK: return
+func.func @matmul(%a: memref<13x9xf32>, %b: memref<9x11xf32>,
+                  %c: memref<13x11xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 13 {
+    affine.for %j = 0 to 11 {
+      %r = affine.for %k = 0 to 9 iter_args(%acc = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<13x9xf32>
+        %y = affine.load %b[%k, %j] : memref<9x11xf32>
+        %p = math.fma %x, %y, %acc : f32
+        affine.yield %p : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<13x11xf32>
+    }
+  }
+  return
+}
+
+// Row i reads row i - 1 of what the nest writes: i may not be interleaved, and
+// j offers no load to share.
+// CHECK-LABEL: func @carried
+//   CHECK-NOT: polynest.tiled_registers
+//       CHECK: return
+func.func @carried(%c: memref<14x11xf32>) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 1 to 14 {
+    %r = affine.for %k = 0 to 11 iter_args(%acc = %zero) -> f32 {
+      %x = affine.load %c[%i - 1, %k] : memref<14x11xf32>
+      %s = arith.addf %x, %acc : f32
+      affine.yield %s : f32
+    }
+    affine.store %r, %c[%i, 0] : memref<14x11xf32>
+  }
+  return
+}
