@@ -100,6 +100,8 @@ static FailureOr<IndexMap> mapOf(memref::CollapseShapeOp view) {
   IndexMap map;
   MLIRContext *context = view.getContext();
   auto type = view.getSrcType();
+  // A collapse to rank 0 has no groups: all its sizes are 1.
+  map.exprs.assign(type.getRank(), getAffineConstantExpr(0, context));
   for (auto [r, group] : llvm::enumerate(view.getReassociationIndices())) {
     bool used = false;
     for (int64_t d : group) {
@@ -107,8 +109,8 @@ static FailureOr<IndexMap> mapOf(memref::CollapseShapeOp view) {
       if (!unit && used)
         return failure();
       used |= !unit;
-      map.exprs.push_back(unit ? getAffineConstantExpr(0, context)
-                               : getAffineDimExpr(r, context));
+      if (!unit)
+        map.exprs[d] = getAffineDimExpr(r, context);
     }
   }
   return map;
