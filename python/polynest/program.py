@@ -38,7 +38,7 @@ def _torch_names() -> dict[str, Any]:
 
     names = {k: getattr(torch, v) for k, v in _NUMPY_NAMES.items()}
     names["bf16"] = torch.bfloat16
-    names["u8"] = torch.uint8  # i8 in the program, which has no signs
+    names["u8"] = torch.uint8
     return names
 
 

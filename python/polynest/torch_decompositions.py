@@ -111,7 +111,7 @@ def _safe_softmax(x, dim, dtype=None):
     if x.dim() == 0 or x.numel() == 0:
         return out
     empty = (x == -math.inf).all(dim, keepdim=True)
-    return torch.where(empty, torch.zeros((), dtype=out.dtype), out)
+    return torch.where(empty, torch.zeros((), dtype=out.dtype, device=x.device), out)
 
 
 def _attention(query, key, value, attn_mask, is_causal, scale):
@@ -442,6 +442,14 @@ def _gelu(x, *, approximate="none"):
     # torch-mlir's constant for sqrt(2 / pi) has four right digits.
     inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))
     return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
+@_replaces(aten.reciprocal.default)
+def _reciprocal(x):
+    # torch-mlir asserts that no element is 0; eager gives infinity there.
+    if not x.is_floating_point():
+        x = x.to(torch.get_default_dtype())
+    return torch.div(torch.ones((), dtype=x.dtype, device=x.device), x)
 
 
 @_replaces(aten.split_with_sizes.default)

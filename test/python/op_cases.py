@@ -103,6 +103,8 @@ case("add_alpha", lambda a, b: torch.add(a, b, alpha=3), (5, 6), (6,))
 case("rsub", lambda a: 3 - a, (5, 6))
 case("hypot", torch.hypot, (5, 17), (17,), eager=True)
 case("copysign", torch.copysign, (5, 6), (5, 6))
+case("copysign_zeros", torch.copysign, t([1.5, -2.0, 0.0, -0.0, inf] * 2),
+     t([-0.0] * 5 + [0.0] * 5), bits=True)
 case("copysign_neg_zero", lambda x: torch.copysign(x, -0.0),
      t([1.5, -2.0, 0.0, -0.0, inf]), bits=True)
 case("clamp", lambda x: x.clamp(-0.5, 0.7), (5, 6))
@@ -387,7 +389,7 @@ case("index_negative", lambda x, i: x[i], (5, 7), ints(5, (4,), low=-5))
 case("index_two", lambda x, i, j: x[i, j], (5, 7), ints(5, (4,)),
      ints(7, (4,)))
 case("index_middle", lambda x, i: x[:, i], (3, 5, 7), ints(5, (2, 4)))
-case("index_mask", lambda x: x[x > 0], (5, 7), eager=True)
+case("index_mask", lambda x: x[x > 0], (5, 7))
 case("take_along_dim", lambda x, i: torch.take_along_dim(x, i, 1), (5, 7),
      ints(7, (5, 2)))
 case("scatter", lambda x, i, s: x.scatter(1, i, s), (5, 7),
@@ -410,7 +412,7 @@ case("cross_entropy", F.cross_entropy, (5, 7), ints(7, (5,)))
 case("cross_entropy_ignore", lambda x, i: F.cross_entropy(x, i,
      ignore_index=2, label_smoothing=0.1), (5, 7), t([0, 2, 3, 2, 6],
      torch.int64))
-case("bincount", lambda x: torch.bincount(x), ints(5, (9,)), eager=True)
+case("bincount", lambda x: torch.bincount(x), ints(5, (9,)))
 
 # -- products ----------------------------------------------------------------------------------------
 
