@@ -74,14 +74,6 @@ def _shifted(x, dim):
     return x - x.amax(dim, keepdim=True)
 
 
-@_replaces(aten.reciprocal.default)
-def _reciprocal(x):
-    """torch-mlir asserts that no element is zero; IEEE division does not."""
-    if not x.dtype.is_floating_point:
-        return NotImplemented
-    return aten.div.Tensor(torch.ones((), dtype=x.dtype), x)
-
-
 @_replaces(aten._softmax.default)
 def _softmax(x, dim, half_to_float):
     wide = x.to(torch.float32) if _is_low(x) else x
