@@ -485,7 +485,12 @@ def _declare(library: ctypes.CDLL, path: str) -> None:
             f"needs {VERSION[0]}.{VERSION[1]}"
         )
     for name, (result, *parameters) in FUNCTIONS.items():
-        function = getattr(library, name)
+        function = getattr(library, name, None)
+        if function is None:
+            raise errors.VersionError(
+                f"{path} has no function {name}: it was built from another "
+                "revision; build it again"
+            )
         function.restype = ctype_of(result)
         function.argtypes = [ctype_of(p) for p in parameters]
         if result is _ERROR:
