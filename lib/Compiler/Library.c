@@ -8,7 +8,6 @@
 #include "Compiler/Signature.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
-#include "llvm-c/Object.h"
 
 #include <dlfcn.h>
 #include <errno.h>

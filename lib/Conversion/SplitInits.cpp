@@ -59,29 +59,14 @@ static bool isSharedFill(linalg::FillOp fill) {
          !fill->use_empty();
 }
 
-/// Gives each use but the first its own copy of the fill.
-static unsigned splitFill(linalg::FillOp fill) {
+/// Gives each use of `op`'s result but the first a copy of the operation.
+static unsigned splitUses(Operation *op) {
   unsigned copies = 0;
-  OpBuilder builder(fill);
-  builder.setInsertionPointAfter(fill);
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
   for (OpOperand &use :
-       llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()))) {
-    Operation *copy = builder.clone(*fill);
-    use.set(copy->getResult(0));
-    ++copies;
-  }
-  return copies;
-}
-
-/// Gives each fill its own empty tensor.
-static unsigned splitEmpty(tensor::EmptyOp empty) {
-  unsigned copies = 0;
-  OpBuilder builder(empty);
-  builder.setInsertionPointAfter(empty);
-  for (OpOperand &use :
-       llvm::make_early_inc_range(llvm::drop_begin(empty->getUses()))) {
-    Operation *copy = builder.clone(*empty);
-    use.set(copy->getResult(0));
+       llvm::make_early_inc_range(llvm::drop_begin(op->getUses()))) {
+    use.set(builder.clone(*op)->getResult(0));
     ++copies;
   }
   return copies;
@@ -100,14 +85,14 @@ struct SplitInitsPass : impl::SplitInitsBase<SplitInitsPass> {
         ++numDeclined;
     });
     for (linalg::FillOp fill : fills)
-      numApplied += splitFill(fill);
+      numApplied += splitUses(fill);
     SmallVector<tensor::EmptyOp> empties;
     getOperation()->walk([&](tensor::EmptyOp empty) {
       if (!empty->use_empty() && !empty->hasOneUse())
         empties.push_back(empty);
     });
     for (tensor::EmptyOp empty : empties)
-      numApplied += splitEmpty(empty);
+      numApplied += splitUses(empty);
   }
 };
 } // namespace
