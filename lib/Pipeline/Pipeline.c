@@ -69,6 +69,25 @@ static void print_register_options(pn_buffer_t *buffer,
                    target->fma_ports, target->load_ports);
 }
 
+/* One core's share of a cache, in KiB. */
+static int32_t cache_share_kib(const pn_target_cache_t *cache) {
+  return cache->shared_by_cores > 1 ? cache->size_kib / cache->shared_by_cores
+                                    : cache->size_kib;
+}
+
+static void print_contraction_options(pn_buffer_t *buffer,
+                                      const pn_pipeline_env_t *env) {
+  const pn_target_info_t *target = env->target;
+  pn_buffer_printf(buffer,
+                   "vector-width-bits=%d vector-registers=%d "
+                   "fma-latency-cycles=%d fma-ports=%d load-ports=%d "
+                   "l1-size-kib=%d l2-size-kib=%d cores=%d",
+                   target->vector_bits, target->vector_registers,
+                   target->fma_latency_cycles, target->fma_ports,
+                   target->load_ports, cache_share_kib(&target->caches[0]),
+                   cache_share_kib(&target->caches[1]), target->cores);
+}
+
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-lower-tm-tensor"},
     /* Arithmetic on whole tensors becomes linalg first, so that the guards
@@ -114,6 +133,10 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,
+     .is_optimization = true},
+    {.flag = "polynest-block-contractions",
+     .anchor = ON_FUNC,
+     .print_options = print_contraction_options,
      .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
      .anchor = ON_FUNC,

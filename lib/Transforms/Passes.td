@@ -6,6 +6,57 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BlockContractions
+    : Pass<"polynest-block-contractions", "mlir::func::FuncOp"> {
+  let summary = "Pack, block and register-tile sums of products";
+  let description = [{
+    Recognizes nests that sum products of two operands of which each is reused
+    in loops of its own (matrix products and convolutions, however their
+    operands lie) and rewrites them into blocks: for each block of the result a
+    private buffer of accumulators, for each block of the reduction the operand
+    that runs in lanes packed row by row, the other one packed or read where it
+    is, and a micro-kernel of vector FMAs over a register tile. Packs evaluate
+    all that is computed from one operand alone. What the sums start from and
+    what is done with them becomes a nest over the block each.
+
+    Before: `for i, j { r = for k iter_args(x) { x + A[i,k] * B[k,j] }; C[i,j] = r }`
+    After:  `for jb, ib { S = init; for kb { pack B; for j, i { for k
+            iter_args(x0, ..., x11) {...} } }; C = S }`
+
+    Legal if no loop around the reduction carries a dependence. Sizes come from
+    a model of registers, L1 and L2. Remarks: `applied` with tile, blocks and
+    the share of multiply-adds that are not padding; `declined` with the reason.
+    The micro-kernel is marked `polynest.vectorized` and
+    `polynest.tiled_registers`; a second run changes nothing.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::vector::VectorDialect"];
+  let options = [
+    Option<"vectorWidthBits", "vector-width-bits", "int64_t", /*default=*/"256",
+           "Bits of a vector register, a power of two from 64 to 2048">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Number of vector registers, 8 to 256">,
+    Option<"fmaLatencyCycles", "fma-latency-cycles", "int64_t",
+           /*default=*/"4", "Latency of a multiply-add, 1 to 64">,
+    Option<"fmaPorts", "fma-ports", "int64_t", /*default=*/"2",
+           "Multiply-adds started a cycle, 1 to 16">,
+    Option<"loadPorts", "load-ports", "int64_t", /*default=*/"2",
+           "Vector loads a cycle, 1 to 16">,
+    Option<"l1SizeKib", "l1-size-kib", "int64_t", /*default=*/"32",
+           "One core's first-level data cache, 4 to 65536">,
+    Option<"l2SizeKib", "l2-size-kib", "int64_t", /*default=*/"512",
+           "One core's second-level cache, 16 to 1048576">,
+    Option<"cores", "cores", "int64_t", /*default=*/"1",
+           "Cores of the target: blocks enough for all of them, 1 to 65536">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Contractions blocked">,
+    Statistic<"numDeclined", "num-declined", "Sums of products left">
+  ];
+}
+
 def CountWork : Pass<"polynest-count-work", "mlir::func::FuncOp"> {
   let summary = "Report the floating-point work of a function";
   let description = [{
@@ -154,7 +205,7 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
   let dependentDialects = ["mlir::memref::MemRefDialect",
                            "mlir::arith::ArithDialect"];
   let options = [
-    Option<"stackLimitKib", "stack-limit-kib", "int64_t", /*default=*/"32",
+    Option<"stackLimitKib", "stack-limit-kib", "int64_t", /*default=*/"512",
            "Largest private buffer on the stack, in KiB, 0 to 1024">
   ];
   let statistics = [

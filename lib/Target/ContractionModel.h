@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Target/ContractionModel.h: blocks of a packed contraction, from numbers.
+ *
+ * C[m, n] += A[m, k] * B[k, n], where m, n and k each stand for a group of
+ * loops (for a convolution n is the image, row and column, k the channel and
+ * the window). A group is cut in blocks of mixed radix: its innermost loops are
+ * taken whole, one loop is tiled, those outside of it run block by block. A
+ * block of C is kept in a buffer of block m rows by block n columns while the
+ * blocks of k pass; a micro-kernel updates mr x nr elements of it at a time.
+ * Shapes and blocks in elements, sizes in bytes or KiB, times in cycles.
+ * Ownership: nothing is allocated. Errors: a function returns false where its
+ * input is out of range or nothing fits; outputs are cleared first.
+ * Threads: pure functions. Nothing depends on the number of threads of a run;
+ * the block of k, which fixes the order of accumulation, depends on the target
+ * row and on k alone.
+ * Source of the cache conditions: see Target/CostModel.h.
+ * Since: 0.1
+ */
+#ifndef POLYNEST_TARGET_CONTRACTIONMODEL_H
+#define POLYNEST_TARGET_CONTRACTIONMODEL_H
+
+#include "Target/CostModel.h"
+
+PN_EXTERN_C_BEGIN
+
+#define PN_MODEL_MAX_LOOPS 8
+
+/* Iterations of a group of loops, outermost first; 0: unknown. */
+typedef struct pn_model_loops {
+  int32_t count;
+  int64_t trips[PN_MODEL_MAX_LOOPS];
+} pn_model_loops_t;
+
+/* How a group is cut: loops outside of `level` run one iteration a block, loop
+ * `level` runs `tile` of them, those inside run whole. */
+typedef struct pn_model_block {
+  int32_t level;
+  int64_t tile;
+  int64_t inner;  /* iterations of the loops inside of `level` */
+  int64_t points; /* tile * inner */
+} pn_model_block_t;
+
+/* Cuts a group in blocks of at most `limit` points (one iteration of the
+ * innermost loop at least), as equal as may be, with the fewest points lost
+ * when each block is rounded up to `unit`. False for a negative trip count or
+ * no loop. */
+bool pn_model_cut_loops(const pn_model_loops_t *loops, int64_t limit,
+                        int64_t unit, pn_model_block_t *out_block);
+
+typedef struct pn_model_contraction {
+  pn_model_loops_t m, n, k;
+  int64_t batch; /* iterations of loops around all; 0: unknown */
+  int32_t cores; /* of the target; blocks of C enough for all of them */
+} pn_model_contraction_t;
+
+typedef struct pn_model_contraction_plan {
+  pn_model_tile_t tile;
+  pn_model_block_t m, n, k;
+  double fma_cycles;   /* of the micro-kernel, edges included */
+  double useful_share; /* multiply-adds asked for, of those done */
+} pn_model_contraction_plan_t;
+
+/*
+ * The plan with the fewest cycles. For each register tile that fits:
+ *   kc  <= L1 share: (nr + 2 mr) * kc * S in three quarters of L1
+ *   C block: at most a quarter of L2, between 16 and 128 rows, 1024 columns
+ *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k * cycles_per_k
+ * Ties within 1 %: fewer loads. Blocks of C are halved until there are four for
+ * each core or they hold less than 64 x 64.
+ */
+bool pn_model_contraction_plan(const pn_model_core_t *core,
+                               const pn_model_contraction_t *contraction,
+                               pn_model_contraction_plan_t *out_plan);
+
+/* Elements from one row of a packed block to the next: whole vectors for
+ * `points`, an odd number of cache lines, so that rows spread over all sets;
+ * one micro-panel is left as it is. */
+int64_t pn_model_row_stride(int64_t points, int64_t unit, int32_t element_bytes,
+                            int32_t line_bytes);
+
+PN_EXTERN_C_END
+
+#endif /* POLYNEST_TARGET_CONTRACTIONMODEL_H */

@@ -1,0 +1,980 @@
+//===- BlockContractions.cpp - pack, block and tile sums of products ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: rewrites a nest that sums products (matrix product, convolution, any
+// transposition of either) into blocks: for each block of the result a private
+// buffer of accumulators, and for each block of the reduction both operands
+// packed in the order in which a micro-kernel of vector FMAs reads them. Packs
+// evaluate the operand's whole expression (casts, dequantization, padding), so
+// that there is one micro-kernel for each type of accumulator. What starts the
+// sums, and what is done with them, stays scalar code over the block, for the
+// vectorizer.
+// Legal when: the form is that of Analysis/Contraction.h and no parallel loop
+// carries a dependence (loopIsParallel): then no iteration writes what another
+// reads or writes, iterations may be interleaved in any way, and operands read
+// early, as long as each reads before it stores. The order of accumulation is
+// free (numerics (a), (b)).
+// Profitable when: both operands are reused, in a row and a column loop of some
+// length, by enough arithmetic to pay for the packs; sizes come from
+// Target/ContractionModel.h.
+// Limits: rectangular bands; accumulators of f32, f64, i32 and i64.
+// Cost: operations of the nest, a dependence question for each loop.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Contraction.h"
+#include "Analysis/Dependence.h"
+#include "Support/Remark.h"
+#include "Target/ContractionModel.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_BLOCKCONTRACTIONS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-block-contractions"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "block-contractions";
+static constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
+static constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
+
+namespace {
+/// A loop and how it is cut: `tile` iterations a block, each worth `weight` of
+/// the group's points.
+struct CutLoop {
+  AffineForOp loop;
+  std::optional<int64_t> trips;
+  int64_t tile = 1;
+  int64_t weight = 0;
+  /// The number of iterations where it is not constant.
+  Value tripValue;
+
+  bool isWhole() const { return trips && *trips <= tile; }
+  bool isPlain() const { return tile == 1 && weight == 0; }
+  /// All blocks are full.
+  bool isEven() const { return trips && *trips % tile == 0; }
+};
+
+/// Loops of one role, outermost first.
+struct Group {
+  SmallVector<CutLoop, 4> loops;
+  /// Points of a full block.
+  int64_t points = 1;
+};
+
+/// How the row side reaches the micro-kernel.
+enum class RowMode { InPlace, PackedByRow, PackedByDepth };
+
+struct Decision {
+  Contraction contraction;
+  pn_model_contraction_plan_t plan;
+  /// Rows are broadcast, columns run in lanes.
+  bool leftIsRow = true;
+  Group batch, rows, columns, depth;
+  RowMode rowMode = RowMode::PackedByDepth;
+  /// Of the plain load behind rowSide, with RowMode::InPlace.
+  AffineLoadOp rowLoad;
+  int64_t rowStep = 0;
+
+  const ContractionOperand &rowSide() const {
+    return leftIsRow ? contraction.left : contraction.right;
+  }
+  const ContractionOperand &columnSide() const {
+    return leftIsRow ? contraction.right : contraction.left;
+  }
+};
+
+struct ContractionMachine {
+  pn_model_core_t core;
+  int32_t cores;
+  int32_t lineBytes;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Analysis of operands
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getTrips(AffineForOp loop) {
+  std::optional<uint64_t> trips = getTripCount(loop);
+  if (!trips || *trips > uint64_t(INT32_MAX))
+    return std::nullopt;
+  return int64_t(*trips);
+}
+
+/// Elements between what consecutive iterations of the loop read, if the slice
+/// holds one load that moves with it and that is known.
+static std::optional<int64_t> getSliceStride(const ContractionOperand &operand,
+                                             AffineForOp loop) {
+  std::optional<int64_t> found;
+  for (Operation *op : operand.slice) {
+    if (!isa<AffineLoadOp>(op))
+      continue;
+    SmallVector<Access, 1> accesses;
+    collectAccesses(op, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return std::nullopt;
+    std::optional<int64_t> stride =
+        getStridePerUnit(accesses[0], loop.getInductionVar());
+    if (!stride)
+      return std::nullopt;
+    if (*stride == 0)
+      continue;
+    if (found && *found != *stride)
+      return std::nullopt;
+    found = stride;
+  }
+  return found ? std::optional(*found * loop.getStepAsInt()) : std::nullopt;
+}
+
+/// The parallel loop in which the stores behind the sum are contiguous; null if
+/// there is none.
+static AffineForOp getContiguousLoop(const Contraction &contraction) {
+  AffineForOp found;
+  contraction.getBody()->walk([&](AffineStoreOp store) {
+    SmallVector<Access, 1> accesses;
+    collectAccesses(store, accesses);
+    for (AffineForOp loop : contraction.parallelLoops)
+      if (accesses.size() == 1 &&
+          getContiguity(accesses[0], loop) == Contiguity::Contiguous &&
+          mayRunTwice(loop))
+        found = loop;
+  });
+  return found;
+}
+
+/// Puts the side whose loops run contiguously over the result in lanes.
+static void chooseSides(Decision &decision) {
+  Contraction &contraction = decision.contraction;
+  AffineForOp lane = getContiguousLoop(contraction);
+  bool leftIsColumn =
+      lane ? llvm::is_contained(contraction.left.loops, lane)
+           : llvm::is_contained(contraction.left.loops,
+                                contraction.parallelLoops.back());
+  decision.leftIsRow = !leftIsColumn;
+}
+
+static pn_model_loops_t describe(ArrayRef<AffineForOp> loops) {
+  pn_model_loops_t described = {};
+  for (AffineForOp loop : loops)
+    if (described.count < PN_MODEL_MAX_LOOPS)
+      described.trips[described.count++] = getTrips(loop).value_or(0);
+  return described;
+}
+
+static Group makeGroup(ArrayRef<AffineForOp> loops,
+                       const pn_model_block_t *block) {
+  Group group;
+  int64_t weight = 1;
+  for (size_t i = loops.size(); i-- > 0;) {
+    CutLoop cut;
+    cut.loop = loops[i];
+    cut.trips = getTrips(loops[i]);
+    if (block && int64_t(i) >= block->level) {
+      cut.tile = int64_t(i) == block->level ? block->tile : *cut.trips;
+      cut.weight = weight;
+      weight *= cut.tile;
+    }
+    group.loops.insert(group.loops.begin(), cut);
+  }
+  group.points = weight;
+  return group;
+}
+
+/// The stride of one point of a block, if the loops in it advance evenly over
+/// what the load reads.
+static std::optional<int64_t> getPointStep(const Group &group,
+                                           const Access &access) {
+  std::optional<int64_t> step;
+  for (const CutLoop &cut : llvm::reverse(group.loops)) {
+    if (cut.isPlain() || (cut.trips && *cut.trips == 1))
+      continue;
+    AffineForOp loop = cut.loop;
+    std::optional<int64_t> stride =
+        getStridePerUnit(access, loop.getInductionVar());
+    if (!stride)
+      return std::nullopt;
+    int64_t each = *stride * loop.getStepAsInt();
+    if (!step)
+      step = each / cut.weight;
+    if (*step * cut.weight != each)
+      return std::nullopt;
+  }
+  return step;
+}
+
+/// True if rows may be read where they are: a plain load of the accumulator's
+/// type, contiguous along the depth.
+static bool readsInPlace(Decision &decision) {
+  auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
+  if (!load || load.getType() != decision.contraction.getType() ||
+      !load.getMemRefType().getLayout().isIdentity())
+    return false;
+  SmallVector<Access, 1> accesses;
+  collectAccesses(load, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return false;
+  std::optional<int64_t> depth = getPointStep(decision.depth, accesses[0]);
+  std::optional<int64_t> rows = getPointStep(decision.rows, accesses[0]);
+  if (!depth || *depth != 1 || !rows || *rows <= 0)
+    return false;
+  int64_t offset;
+  SmallVector<int64_t> strides;
+  if (failed(load.getMemRefType().getStridesAndOffset(strides, offset)) ||
+      llvm::is_contained(strides, ShapedType::kDynamic))
+    return false;
+  decision.rowLoad = load;
+  decision.rowStep = *rows;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+static std::string whyIllegal(const Contraction &contraction,
+                              DependenceAnalysis &dependences) {
+  Type type = contraction.getType();
+  if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
+      !type.isInteger(64))
+    return "the accumulator's type has no micro-kernel";
+  for (const ContractionOperand *side : {&contraction.left, &contraction.right})
+    if (side->value.getType() != type)
+      return "an operand's type differs from the accumulator's";
+  if (contraction.left.loops.empty() || contraction.right.loops.empty())
+    return "no loop reuses one of the operands";
+  size_t most = PN_MODEL_MAX_LOOPS;
+  if (contraction.parallelLoops.size() > most ||
+      contraction.reductionLoops.size() > most)
+    return "too many loops";
+  ArrayRef<Access> accesses = dependences.accessesOf(contraction.root);
+  for (AffineForOp loop : contraction.parallelLoops) {
+    std::string reason;
+    if (!isPlainlyParallel(loop, accesses) &&
+        !dependences.loopIsParallel(loop, &reason))
+      return reason.empty() ? "a loop carries a dependence" : reason;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+static double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
+  double points = 1;
+  for (AffineForOp loop : loops) {
+    std::optional<int64_t> trips = getTrips(loop);
+    points *= trips ? double(*trips) : unknown;
+  }
+  return points;
+}
+
+/// Fewest iterations of a row or column group that pay for packing, and fewest
+/// multiply-adds of one batch.
+static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
+static constexpr double leastProducts = 32768;
+
+static StringRef whyNotWorth(const Decision &decision) {
+  double rows = countPoints(decision.rowSide().loops, 1024);
+  double columns = countPoints(decision.columnSide().loops, 1024);
+  double depth = countPoints(decision.contraction.reductionLoops, 1024);
+  if (rows < leastRows || columns < leastColumns)
+    return "too few iterations reuse an operand";
+  if (depth < leastDepth)
+    return "the reduction is too short";
+  if (rows * columns * depth < leastProducts)
+    return "too little arithmetic to pay for packing";
+  return {};
+}
+
+/// Chooses blocks and modes; false where the model has none.
+static bool choose(Decision &decision, const ContractionMachine &machine) {
+  Contraction &contraction = decision.contraction;
+  pn_model_core_t core = machine.core;
+  int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
+  core.lanes = core.lanes * 4 / bytes;
+  core.element_bytes = core.accumulator_bytes = bytes;
+  double batch = countPoints(contraction.batchLoops, 16);
+  pn_model_contraction_t shape = {
+      describe(decision.rowSide().loops), describe(decision.columnSide().loops),
+      describe(contraction.reductionLoops),
+      int64_t(std::min(batch, double(INT32_MAX))), machine.cores};
+  if (core.lanes < 2 ||
+      !pn_model_contraction_plan(&core, &shape, &decision.plan))
+    return false;
+  decision.batch = makeGroup(contraction.batchLoops, nullptr);
+  decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
+  decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
+  decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
+  std::optional<int64_t> alongDepth =
+      getSliceStride(decision.rowSide(), contraction.reductionLoops.back());
+  decision.rowMode = readsInPlace(decision)           ? RowMode::InPlace
+                     : alongDepth && *alongDepth == 1 ? RowMode::PackedByRow
+                                                      : RowMode::PackedByDepth;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Transform
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Bounds of a loop that starts at 0.
+struct Bounds {
+  AffineMap map;
+  SmallVector<Value, 4> operands;
+};
+
+/// Writes the blocked form of one contraction.
+class Emitter {
+public:
+  Emitter(Decision &decision, const ContractionMachine &machine)
+      : decision(decision), machine(machine),
+        builder(decision.contraction.root),
+        loc(decision.contraction.root.getLoc()),
+        type(decision.contraction.getType()) {}
+
+  void emit();
+
+private:
+  // Loops.
+  void materializeTrips(Group &group);
+  Bounds boundsOf(const CutLoop &cut, int64_t scale);
+  Bounds pointsOf(const Group &group);
+  AffineForOp makeLoop(const Bounds &bounds, int64_t step = 1,
+                       ValueRange carried = {});
+  void openBlocks(const Group &group);
+  void openPoints(const Group &group);
+  Value ivOf(const CutLoop &cut);
+  AffineExpr pointExpr(const Group &group, SmallVectorImpl<Value> &operands);
+  IRMapping mapIvs(ArrayRef<const Group *> groups);
+
+  // Accesses.
+  Value cloneOperand(const ContractionOperand &operand, IRMapping &mapping);
+  void cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping);
+  void cloneOne(Operation *op, IRMapping &mapping);
+  Value makeBuffer(ArrayRef<int64_t> shape);
+  void pack(Value buffer, const ContractionOperand &operand, const Group &outer,
+            const Group &inner);
+  void emitInit(Value block);
+  void emitKernel(Value block, Value rows, Value columns);
+  void emitEpilogue(Value block);
+  Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
+                   Value address);
+  Value rowAddress(Value rowOrigin, int64_t row);
+  Value multiplyAdd(Value a, Value b, Value sum);
+  Value negate(Value value);
+
+  /// Composes and simplifies.
+  std::pair<AffineMap, SmallVector<Value, 4>> compose(AffineMap map,
+                                                      ValueRange operands);
+
+  Decision &decision;
+  const ContractionMachine &machine;
+  OpBuilder builder;
+  Location loc;
+  Type type;
+  Value flatRows;
+  /// Induction variables that were made; most end up composed into accesses.
+  SmallVector<AffineApplyOp> applies;
+  /// Number of the block and of the point in it, for loops that are open.
+  DenseMap<Operation *, Value> blockOf, pointOf;
+};
+} // namespace
+
+std::pair<AffineMap, SmallVector<Value, 4>>
+Emitter::compose(AffineMap map, ValueRange operands) {
+  SmallVector<Value> values(operands);
+  fullyComposeAffineMapAndOperands(&map, &values);
+  canonicalizeMapAndOperands(&map, &values);
+  map = simplifyAffineMap(map);
+  return {map, SmallVector<Value, 4>(values.begin(), values.end())};
+}
+
+/// Computes trip counts that are not constant in front of the nest.
+void Emitter::materializeTrips(Group &group) {
+  for (CutLoop &cut : group.loops) {
+    if (cut.trips)
+      continue;
+    AffineMap lower = cut.loop.getLowerBoundMap();
+    AffineMap upper = cut.loop.getUpperBoundMap();
+    AffineExpr high =
+        upper.getResult(0)
+            .shiftDims(upper.getNumDims(), lower.getNumDims())
+            .shiftSymbols(upper.getNumSymbols(), lower.getNumSymbols());
+    AffineExpr count =
+        (high - lower.getResult(0)).ceilDiv(cut.loop.getStepAsInt());
+    unsigned dims = lower.getNumDims() + upper.getNumDims();
+    unsigned symbols = lower.getNumSymbols() + upper.getNumSymbols();
+    ValueRange lows = cut.loop.getLowerBoundOperands();
+    ValueRange highs = cut.loop.getUpperBoundOperands();
+    SmallVector<Value> operands(lows.take_front(lower.getNumDims()));
+    llvm::append_range(operands, highs.take_front(upper.getNumDims()));
+    llvm::append_range(operands, lows.drop_front(lower.getNumDims()));
+    llvm::append_range(operands, highs.drop_front(upper.getNumDims()));
+    cut.tripValue = makeComposedAffineApply(
+        builder, loc, AffineMap::get(dims, symbols, count),
+        getAsOpFoldResult(operands));
+  }
+}
+
+/// How many iterations of the loop its block holds, times `scale`.
+Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale) {
+  MLIRContext *context = builder.getContext();
+  Bounds bounds;
+  Value block = blockOf.lookup(cut.loop);
+  if (!block || cut.isEven()) {
+    bounds.map = builder.getConstantAffineMap(cut.tile * scale);
+    return bounds;
+  }
+  AffineExpr total = builder.getAffineConstantExpr(cut.trips.value_or(0));
+  bounds.operands.push_back(block);
+  if (!cut.trips) {
+    total = builder.getAffineDimExpr(1);
+    bounds.operands.push_back(cut.tripValue);
+  }
+  AffineExpr rest = (total - builder.getAffineDimExpr(0) * cut.tile) * scale;
+  bounds.map = AffineMap::get(
+      bounds.operands.size(), 0,
+      {builder.getAffineConstantExpr(cut.tile * scale), rest}, context);
+  std::tie(bounds.map, bounds.operands) = compose(bounds.map, bounds.operands);
+  return bounds;
+}
+
+/// How many points the group's block holds.
+Bounds Emitter::pointsOf(const Group &group) {
+  for (const CutLoop &cut : group.loops)
+    if (!cut.isPlain() && !cut.isWhole())
+      return boundsOf(cut, cut.weight);
+  Bounds bounds;
+  bounds.map = builder.getConstantAffineMap(group.points);
+  return bounds;
+}
+
+/// Opens a loop from 0; the builder goes inside.
+AffineForOp Emitter::makeLoop(const Bounds &bounds, int64_t step,
+                              ValueRange carried) {
+  auto loop = AffineForOp::create(builder, loc, ValueRange(),
+                                  builder.getConstantAffineMap(0),
+                                  bounds.operands, bounds.map, step, carried);
+  if (carried.empty())
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    builder.setInsertionPointToEnd(loop.getBody());
+  return loop;
+}
+
+/// Opens the loops over blocks of a group.
+void Emitter::openBlocks(const Group &group) {
+  for (const CutLoop &cut : group.loops) {
+    if (cut.isWhole())
+      continue;
+    Bounds bounds;
+    if (cut.trips) {
+      bounds.map =
+          builder.getConstantAffineMap(llvm::divideCeil(*cut.trips, cut.tile));
+    } else {
+      std::tie(bounds.map, bounds.operands) = compose(
+          AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(cut.tile)),
+          cut.tripValue);
+    }
+    blockOf[cut.loop] = makeLoop(bounds).getInductionVar();
+  }
+}
+
+/// Opens the loops over the points of a block.
+void Emitter::openPoints(const Group &group) {
+  for (const CutLoop &cut : group.loops)
+    if (!cut.isPlain() && !(cut.trips && *cut.trips == 1))
+      pointOf[cut.loop] = makeLoop(boundsOf(cut, 1)).getInductionVar();
+}
+
+/// The value of the original induction variable: lower + step * position.
+Value Emitter::ivOf(const CutLoop &cut) {
+  AffineForOp loop = cut.loop;
+  AffineMap lower = loop.getLowerBoundMap();
+  SmallVector<Value> dims, operands(loop.getLowerBoundOperands());
+  AffineExpr position = builder.getAffineConstantExpr(0);
+  unsigned first = lower.getNumDims();
+  if (Value block = blockOf.lookup(loop)) {
+    position =
+        position + builder.getAffineDimExpr(first + dims.size()) * cut.tile;
+    dims.push_back(block);
+  }
+  if (Value point = pointOf.lookup(loop)) {
+    position = position + builder.getAffineDimExpr(first + dims.size());
+    dims.push_back(point);
+  }
+  operands.insert(operands.begin() + first, dims.begin(), dims.end());
+  AffineExpr value = lower.getResult(0) + position * loop.getStepAsInt();
+  auto apply = AffineApplyOp::create(
+      builder, loc,
+      AffineMap::get(first + dims.size(), lower.getNumSymbols(), value),
+      operands);
+  applies.push_back(apply);
+  return apply;
+}
+
+IRMapping Emitter::mapIvs(ArrayRef<const Group *> groups) {
+  IRMapping mapping;
+  for (const Group *group : groups)
+    for (const CutLoop &cut : group->loops) {
+      AffineForOp loop = cut.loop;
+      mapping.map(loop.getInductionVar(), ivOf(cut));
+    }
+  return mapping;
+}
+
+/// The number of the open point within its block, over `operands`.
+AffineExpr Emitter::pointExpr(const Group &group,
+                              SmallVectorImpl<Value> &operands) {
+  AffineExpr expr = builder.getAffineConstantExpr(0);
+  for (const CutLoop &cut : group.loops)
+    if (Value point = pointOf.lookup(cut.loop)) {
+      expr = expr + builder.getAffineDimExpr(operands.size()) * cut.weight;
+      operands.push_back(point);
+    }
+  return expr;
+}
+
+void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
+  auto mapped = [&](ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return mapping.lookupOrDefault(value); });
+  };
+  if (auto load = dyn_cast<AffineLoadOp>(op)) {
+    auto [map, operands] =
+        compose(load.getAffineMap(), mapped(load.getMapOperands()));
+    mapping.map(load.getResult(),
+                AffineLoadOp::create(builder, load.getLoc(),
+                                     mapping.lookupOrDefault(load.getMemRef()),
+                                     map, operands)
+                    .getResult());
+    return;
+  }
+  if (auto store = dyn_cast<AffineStoreOp>(op)) {
+    auto [map, operands] =
+        compose(store.getAffineMap(), mapped(store.getMapOperands()));
+    AffineStoreOp::create(builder, store.getLoc(),
+                          mapping.lookupOrDefault(store.getValueToStore()),
+                          mapping.lookupOrDefault(store.getMemRef()), map,
+                          operands);
+    return;
+  }
+  builder.clone(*op, mapping);
+}
+
+void Emitter::cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping) {
+  for (Operation *op : ops)
+    cloneOne(op, mapping);
+}
+
+Value Emitter::cloneOperand(const ContractionOperand &operand,
+                            IRMapping &mapping) {
+  cloneInto(operand.slice, mapping);
+  return mapping.lookupOrDefault(operand.value);
+}
+
+Value Emitter::makeBuffer(ArrayRef<int64_t> shape) {
+  return memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
+                                 ValueRange(), ValueRange(),
+                                 builder.getI64IntegerAttr(64));
+}
+
+/// Evaluates an operand over a block, into rows of `outer` points and columns
+/// of `inner` points.
+void Emitter::pack(Value buffer, const ContractionOperand &operand,
+                   const Group &outer, const Group &inner) {
+  OpBuilder::InsertionGuard guard(builder);
+  openPoints(outer);
+  openPoints(inner);
+  IRMapping mapping = mapIvs({&decision.batch, &outer, &inner});
+  Value value = cloneOperand(operand, mapping);
+  // The side that is always packed takes the sign.
+  if (decision.contraction.subtracts && &operand == &decision.columnSide())
+    value = negate(value);
+  SmallVector<Value> operands;
+  AffineExpr row = pointExpr(outer, operands);
+  AffineExpr column = pointExpr(inner, operands);
+  AffineStoreOp::create(
+      builder, loc, value, buffer,
+      AffineMap::get(operands.size(), 0, {row, column}, builder.getContext()),
+      operands);
+  pointOf.clear();
+}
+
+/// Puts what the sums start from in the block of accumulators.
+void Emitter::emitInit(Value block) {
+  OpBuilder::InsertionGuard guard(builder);
+  openPoints(decision.rows);
+  openPoints(decision.columns);
+  IRMapping mapping =
+      mapIvs({&decision.batch, &decision.rows, &decision.columns});
+  cloneInto(decision.contraction.initSlice, mapping);
+  SmallVector<Value> operands;
+  AffineExpr row = pointExpr(decision.rows, operands);
+  AffineExpr column = pointExpr(decision.columns, operands);
+  AffineStoreOp::create(
+      builder, loc, mapping.lookupOrDefault(decision.contraction.init), block,
+      AffineMap::get(operands.size(), 0, {row, column}, builder.getContext()),
+      operands);
+  pointOf.clear();
+}
+
+/// Runs the code behind the sums over the block.
+void Emitter::emitEpilogue(Value block) {
+  OpBuilder::InsertionGuard guard(builder);
+  openPoints(decision.rows);
+  openPoints(decision.columns);
+  IRMapping mapping =
+      mapIvs({&decision.batch, &decision.rows, &decision.columns});
+  cloneInto(decision.contraction.epilogueSlice, mapping);
+  SmallVector<Value> operands;
+  AffineExpr row = pointExpr(decision.rows, operands);
+  AffineExpr column = pointExpr(decision.columns, operands);
+  mapping.map(
+      decision.contraction.getSum(),
+      AffineLoadOp::create(builder, loc, block,
+                           AffineMap::get(operands.size(), 0, {row, column},
+                                          builder.getContext()),
+                           operands)
+          .getResult());
+  Operation *sum = decision.contraction.reductionLoops.front();
+  for (Operation *op = sum->getNextNode();
+       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
+    cloneOne(op, mapping);
+  pointOf.clear();
+}
+
+/// Where row `row` of the micro-tile begins in the operand, at depth 0 of the
+/// block; rows past the end read the last one.
+Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
+  AffineLoadOp load = decision.rowLoad;
+  IRMapping mapping =
+      mapIvs({&decision.batch, &decision.rows, &decision.depth});
+  SmallVector<Value> operands =
+      llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
+        return mapping.lookupOrDefault(value);
+      });
+  AffineMap map = load.getAffineMap();
+  int64_t offset;
+  SmallVector<int64_t> strides;
+  (void)load.getMemRefType().getStridesAndOffset(strides, offset);
+  AffineExpr base = builder.getAffineConstantExpr(0);
+  for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides))
+    base = base + index * stride;
+  // The bounds' operands and the origin join the map's.
+  unsigned dims = map.getNumDims();
+  Bounds bounds = pointsOf(decision.rows);
+  SmallVector<Value> all(ValueRange(operands).take_front(dims));
+  all.push_back(rowOrigin);
+  AffineExpr at = builder.getAffineDimExpr(dims) + row;
+  unsigned boundDims = bounds.map.getNumDims();
+  llvm::append_range(all, ArrayRef(bounds.operands).take_front(boundDims));
+  llvm::append_range(all, ValueRange(operands).drop_front(dims));
+  llvm::append_range(all, ArrayRef(bounds.operands).drop_front(boundDims));
+  SmallVector<AffineExpr> results{base + at * decision.rowStep};
+  bool isExact = decision.rows.points % decision.plan.tile.mr == 0 &&
+                 bounds.map.getNumResults() == 1;
+  if (!isExact)
+    for (AffineExpr count : bounds.map.getResults())
+      results.push_back(base + (count.shiftDims(boundDims, dims + 1)
+                                    .shiftSymbols(bounds.map.getNumSymbols(),
+                                                  map.getNumSymbols()) -
+                                1) *
+                                   decision.rowStep);
+  auto [composed, values] =
+      compose(AffineMap::get(dims + 1 + boundDims,
+                             map.getNumSymbols() + bounds.map.getNumSymbols(),
+                             results, builder.getContext()),
+              all);
+  if (isExact)
+    return AffineApplyOp::create(builder, loc, composed, values);
+  return AffineMinOp::create(builder, loc, composed, values);
+}
+
+/// The element of a row at depth `k` of the block.
+Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
+                          Value address) {
+  AffineExpr first = builder.getAffineDimExpr(0);
+  AffineExpr second = builder.getAffineDimExpr(1);
+  MLIRContext *context = builder.getContext();
+  switch (decision.rowMode) {
+  case RowMode::InPlace: {
+    Value index = arith::AddIOp::create(builder, loc, address, k);
+    return memref::LoadOp::create(builder, loc, flatRows, index);
+  }
+  case RowMode::PackedByRow:
+    return AffineLoadOp::create(
+        builder, loc, rows,
+        AffineMap::get(2, 0, {first + row, second}, context),
+        ValueRange{rowOrigin, k});
+  case RowMode::PackedByDepth:
+    return AffineLoadOp::create(
+        builder, loc, rows,
+        AffineMap::get(2, 0, {second, first + row}, context),
+        ValueRange{rowOrigin, k});
+  }
+  return {};
+}
+
+Value Emitter::negate(Value value) {
+  if (isa<FloatType>(type))
+    return arith::NegFOp::create(builder, loc, value);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return arith::SubIOp::create(builder, loc, zero, value);
+}
+
+Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
+  if (isa<FloatType>(type))
+    return vector::FMAOp::create(builder, loc, a, b, sum);
+  Value product = arith::MulIOp::create(builder, loc, a, b);
+  return arith::AddIOp::create(builder, loc, sum, product);
+}
+
+/// Updates the block of accumulators by one block of depth.
+void Emitter::emitKernel(Value block, Value rows, Value columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t lanes = tile.nr / tile.vectors;
+  auto vectorType = VectorType::get({lanes}, type);
+  MLIRContext *context = builder.getContext();
+  auto mark = [&](AffineForOp loop) {
+    loop->setAttr(kVectorized, builder.getUnitAttr());
+    loop->setAttr(kTiled, builder.getUnitAttr());
+  };
+  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
+  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
+  mark(overColumns);
+  mark(overRows);
+  Value column = overColumns.getInductionVar();
+  Value row = overRows.getInductionVar();
+  AffineExpr first = builder.getAffineDimExpr(0);
+  AffineExpr second = builder.getAffineDimExpr(1);
+  auto placeOf = [&](int64_t r, int64_t v) {
+    return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
+  };
+  SmallVector<Value> addresses(tile.mr), sums;
+  if (decision.rowMode == RowMode::InPlace)
+    for (int64_t r = 0; r < tile.mr; ++r)
+      addresses[r] = rowAddress(row, r);
+  for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      sums.push_back(AffineVectorLoadOp::create(builder, loc, vectorType, block,
+                                                placeOf(r, v),
+                                                ValueRange{row, column}));
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp overDepth = makeLoop(pointsOf(decision.depth), 1, sums);
+    mark(overDepth);
+    Value k = overDepth.getInductionVar();
+    SmallVector<Value> lanesOfB, updated;
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      lanesOfB.push_back(AffineVectorLoadOp::create(builder, loc, vectorType,
+                                                    columns, placeOf(0, v),
+                                                    ValueRange{k, column}));
+    for (int64_t r = 0; r < tile.mr; ++r) {
+      Value element = rowElement(rows, row, r, k, addresses[r]);
+      Value spread =
+          vector::BroadcastOp::create(builder, loc, vectorType, element);
+      for (int64_t v = 0; v < tile.vectors; ++v) {
+        Value sum = overDepth.getRegionIterArgs()[r * tile.vectors + v];
+        updated.push_back(multiplyAdd(spread, lanesOfB[v], sum));
+      }
+    }
+    AffineYieldOp::create(builder, loc, updated);
+    sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
+  }
+  for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
+                                  block, placeOf(r, v),
+                                  ValueRange{row, column});
+}
+
+/// The operand of the rows as one row of elements.
+static Value flatten(OpBuilder &builder, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getRank() <= 1)
+    return memref;
+  ReassociationIndices all =
+      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  return memref::CollapseShapeOp::create(builder, loc, memref,
+                                         ArrayRef<ReassociationIndices>{all});
+}
+
+void Emitter::emit() {
+  for (Group *group :
+       {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
+    materializeTrips(*group);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int32_t bytes = int32_t(type.getIntOrFloatBitWidth() / 8);
+  auto strideOf = [&](int64_t points, int64_t unit) {
+    return pn_model_row_stride(points, unit, bytes, machine.lineBytes);
+  };
+  int64_t rowCount = llvm::alignTo(decision.rows.points, tile.mr);
+  int64_t columnStride = strideOf(decision.columns.points, tile.nr);
+  if (decision.rowMode == RowMode::InPlace)
+    flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
+  openBlocks(decision.batch);
+  openBlocks(decision.columns);
+  openBlocks(decision.rows);
+  Value block = makeBuffer({rowCount, columnStride});
+  Value columns = makeBuffer({decision.depth.points, columnStride});
+  Value rows;
+  if (decision.rowMode == RowMode::PackedByRow)
+    rows = makeBuffer({rowCount, strideOf(decision.depth.points, 1)});
+  if (decision.rowMode == RowMode::PackedByDepth)
+    rows = makeBuffer(
+        {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
+  emitInit(block);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    openBlocks(decision.depth);
+    pack(columns, decision.columnSide(), decision.depth, decision.columns);
+    if (decision.rowMode == RowMode::PackedByRow)
+      pack(rows, decision.rowSide(), decision.rows, decision.depth);
+    if (decision.rowMode == RowMode::PackedByDepth)
+      pack(rows, decision.rowSide(), decision.depth, decision.rows);
+    emitKernel(block, rows, columns);
+  }
+  for (const CutLoop &cut : decision.depth.loops)
+    blockOf.erase(cut.loop);
+  emitEpilogue(block);
+  for (AffineApplyOp apply : llvm::reverse(applies))
+    if (apply->use_empty())
+      apply->erase();
+  decision.contraction.root->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct BlockContractionsPass
+    : impl::BlockContractionsBase<BlockContractionsPass> {
+  using BlockContractionsBase::BlockContractionsBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    auto check = [&](StringRef name, int64_t value, int64_t least,
+                     int64_t most) {
+      if (value >= least && value <= most)
+        return success();
+      return LogicalResult(emitError(UnknownLoc::get(context))
+                           << "option " << name << " has value " << value
+                           << "; it must be " << least << " to " << most);
+    };
+    if (failed(check("vector-width-bits", vectorWidthBits, 64, 2048)) ||
+        failed(check("vector-registers", vectorRegisters, 8, 256)) ||
+        failed(check("fma-latency-cycles", fmaLatencyCycles, 1, 64)) ||
+        failed(check("fma-ports", fmaPorts, 1, 16)) ||
+        failed(check("load-ports", loadPorts, 1, 16)) ||
+        failed(check("l1-size-kib", l1SizeKib, 4, 65536)) ||
+        failed(check("l2-size-kib", l2SizeKib, 16, 1048576)) ||
+        failed(check("cores", cores, 1, 65536)))
+      return failure();
+    if (!llvm::isPowerOf2_64(vectorWidthBits))
+      return emitError(UnknownLoc::get(context))
+             << "option vector-width-bits has value "
+             << int64_t(vectorWidthBits) << "; it must be a power of two";
+    machine.core = {};
+    machine.core.element_bytes = machine.core.accumulator_bytes = 4;
+    machine.core.lanes = int32_t(vectorWidthBits / 32);
+    machine.core.vector_registers = int32_t(vectorRegisters);
+    machine.core.fma_ports = int32_t(fmaPorts);
+    machine.core.fma_latency_cycles = int32_t(fmaLatencyCycles);
+    machine.core.load_ports = int32_t(loadPorts);
+    machine.core.caches[0] = {int32_t(l1SizeKib), 64, 8, 1};
+    machine.core.caches[1] = {int32_t(l2SizeKib), 64, 8, 1};
+    // Rates play no part in the choice of blocks.
+    machine.core.usable_llc_kib = int32_t(l2SizeKib);
+    machine.core.l2_bytes_per_cycle = 32;
+    machine.core.memory_bytes_per_cycle = 1;
+    machine.cores = int32_t(cores);
+    machine.lineBytes = 64;
+    return success();
+  }
+
+  void runOnOperation() override {
+    SmallVector<Decision, 0> decisions;
+    DependenceAnalysis dependences;
+    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+      if (loop->hasAttr(kTiled) || loop->hasAttr(kVectorized))
+        return WalkResult::skip();
+      std::string reason;
+      FailureOr<Contraction> contraction = matchContraction(loop, reason);
+      if (failed(contraction) && reason.empty())
+        return WalkResult::advance();
+      if (succeeded(contraction)) {
+        Decision decision;
+        decision.contraction = std::move(*contraction);
+        reason = decide(decision, dependences);
+        if (reason.empty()) {
+          decisions.push_back(std::move(decision));
+          return WalkResult::skip();
+        }
+      }
+      ++numDeclined;
+      remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
+      return WalkResult::skip();
+    });
+    for (Decision &decision : decisions) {
+      report(decision);
+      Emitter(decision, machine).emit();
+    }
+    numApplied += decisions.size();
+  }
+
+  /// Fills in a decision; returns why there is none, or an empty string.
+  std::string decide(Decision &decision, DependenceAnalysis &dependences) {
+    for (ArrayRef<AffineForOp> loops :
+         {ArrayRef(decision.contraction.parallelLoops),
+          ArrayRef(decision.contraction.reductionLoops)})
+      for (AffineForOp loop : loops)
+        if (getTripCount(loop) == uint64_t(0))
+          return "a loop does not run";
+    std::string why = whyIllegal(decision.contraction, dependences);
+    if (!why.empty())
+      return why;
+    chooseSides(decision);
+    why = whyNotWorth(decision).str();
+    if (!why.empty())
+      return why;
+    return choose(decision, machine) ? "" : "the model has no blocks for it";
+  }
+
+  void report(const Decision &decision) {
+    const pn_model_contraction_plan_t &plan = decision.plan;
+    remark(RemarkKind::Applied, AffineForOp(decision.contraction.root).getLoc(),
+           passName, "contraction blocked")
+        << arg("mr", plan.tile.mr) << arg("nr", plan.tile.nr)
+        << arg("block-rows", plan.m.points)
+        << arg("block-columns", plan.n.points)
+        << arg("block-depth", plan.k.points)
+        << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
+        << arg("useful-share", plan.useful_share)
+        << arg("fma-cycles", plan.fma_cycles);
+  }
+
+  ContractionMachine machine;
+};
+} // namespace
+
+} // namespace polynest

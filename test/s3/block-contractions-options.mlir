@@ -1,0 +1,48 @@
+// Properties: the caches bound the blocks; options out of range are refused.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{l1-size-kib=64 l2-size-kib=2048}))' | FileCheck %s --check-prefixes=CHECK,LARGE
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{l1-size-kib=8 l2-size-kib=64}))' | FileCheck %s --check-prefixes=CHECK,SMALL
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=0}))' 2>&1 | FileCheck %s --check-prefix=WIDTH
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=384}))' 2>&1 | FileCheck %s --check-prefix=POWER
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-registers=-1}))' 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{fma-latency-cycles=65}))' 2>&1 | FileCheck %s --check-prefix=LATENCY
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{fma-ports=0}))' 2>&1 | FileCheck %s --check-prefix=PORTS
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{load-ports=17}))' 2>&1 | FileCheck %s --check-prefix=LOADS
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{l1-size-kib=0}))' 2>&1 | FileCheck %s --check-prefix=L1
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{l2-size-kib=1000000000000}))' 2>&1 | FileCheck %s --check-prefix=L2
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{cores=0}))' 2>&1 | FileCheck %s --check-prefix=CORES
+
+// WIDTH: option vector-width-bits has value 0; it must be 64 to 2048
+// POWER: option vector-width-bits has value 384; it must be a power of two
+// REGISTERS: option vector-registers has value -1; it must be 8 to 256
+// LATENCY: option fma-latency-cycles has value 65; it must be 1 to 64
+// PORTS: option fma-ports has value 0; it must be 1 to 16
+// LOADS: option load-ports has value 17; it must be 1 to 16
+// L1: option l1-size-kib has value 0; it must be 4 to 65536
+// L2: option l2-size-kib has value 1000000000000; it must be 16 to 1048576
+// CORES: option cores has value 0; it must be 1 to 65536
+
+// 3/4 of 64 KiB hold 49152 / (4 * 28) = 438 rows of both panels, of 8 KiB 54:
+// 512 in 2 or 10 parts.
+// CHECK-LABEL: func @matmul
+//       LARGE: affine.for %{{.+}} = 0 to 2 {
+//       LARGE: :12 = affine.for %{{.+}} = 0 to 256 iter_args
+//       SMALL: affine.for %{{.+}} = 0 to 10 {
+//       SMALL: :12 = affine.for %{{.+}} = 0 to min
+//       CHECK: return
+func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,
+                  %c: memref<768x1024xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 768 {
+    affine.for %j = 0 to 1024 {
+      %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<768x512xf32>
+        %y = affine.load %b[%k, %j] : memref<512x1024xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<768x1024xf32>
+    }
+  }
+  return
+}

@@ -1,0 +1,230 @@
+// Properties: a matrix product is cut in blocks with a private buffer of sums,
+// the columns packed, the rows read where they are, and a micro-kernel that
+// fills the registers (@matmul, for 16 registers of 8 lanes and 32 of 16); rows
+// past the end read the last one again (@edge); what starts the sums and what
+// follows them runs over the block (@bias); a convolution packs windows of one
+// block only (@convolution); a row count that is not constant (@dynamic);
+// operands are evaluated while they are packed (@cast); a difference negates
+// the columns (@difference). A second run changes nothing.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
+// RUN: FileCheck %s --check-prefixes=CHECK,AVX2 < %t.once
+// RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=512 vector-registers=32 l1-size-kib=48 l2-size-kib=1024}))' | FileCheck %s --check-prefixes=CHECK,AVX512
+
+// With AVX2 6 rows of 2 vectors of 8. Depth: 3/4 of 32 KiB hold 24576 / (4 * (16 +
+// 2 * 6)) = 219 rows of both panels; 512 in 3 parts is 171.
+// With AVX-512 6 rows of 4 vectors of 16: 36864 / (4 * (64 + 2 * 6)) = 121; 512 in
+// 5 parts is 103.
+// CHECK-LABEL: func @matmul
+//       CHECK: %[[ROWS:.+]] = memref.collapse_shape %{{.+}} {{\[\[}}0, 1]]
+//       CHECK: affine.for %[[JB:.+]] = 0 to
+//       CHECK: affine.for %[[IB:.+]] = 0 to
+//       CHECK: %[[S:.+]] = memref.alloc()
+//       CHECK: %[[B:.+]] = memref.alloc()
+//       CHECK: affine.for %[[I:.+]] = 0 to
+//       CHECK: affine.for %[[J:.+]] = 0 to
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]], %[[J]]]
+//        AVX2: affine.for %[[KB:.+]] = 0 to 3
+//      AVX512: affine.for %[[KB:.+]] = 0 to 5
+//        AVX2: affine.for %[[K:.+]] = 0 to min #{{.+}}(%[[KB]])
+//      AVX512: affine.for %[[K:.+]] = 0 to min #{{.+}}(%[[KB]])
+//       CHECK: affine.for %[[J:.+]] = 0 to
+//        AVX2: affine.load %{{.+}}[%[[KB]] * 171 + %[[K]], %[[JB]]
+//      AVX512: affine.load %{{.+}}[%[[KB]] * 103 + %[[K]], %[[JB]]
+//       CHECK: affine.store %{{.+}}, %[[B]][%[[K]], %[[J]]]
+//        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step 16
+//      AVX512: affine.for %[[J:.+]] = 0 to {{.*}} step 64
+//       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step 6
+//       CHECK: affine.vector_load %[[S]][%[[I]], %[[J]]]
+//        AVX2: :12 = affine.for %[[K:.+]] = 0 to {{.*}}vector<8xf32>
+//      AVX512: :24 = affine.for %[[K:.+]] = 0 to {{.*}}vector<16xf32>
+//       CHECK: affine.vector_load %[[B]][%[[K]], %[[J]]]
+//       CHECK: %[[A:.+]] = memref.load %[[ROWS]]
+//       CHECK: %[[AA:.+]] = vector.broadcast %[[A]]
+//       CHECK: vector.fma %[[AA]]
+//       CHECK: } {polynest.tiled_registers, polynest.vectorized}
+//       CHECK: affine.vector_store %{{.+}}#0, %[[S]][%[[I]], %[[J]]]
+//       CHECK: affine.for %[[I:.+]] = 0 to
+//       CHECK: affine.for %[[J:.+]] = 0 to
+//       CHECK: %[[X:.+]] = affine.load %[[S]][%[[I]], %[[J]]]
+//       CHECK: affine.store %[[X]], %{{.+}}[%[[IB]] * {{[0-9]+}} + %[[I]], %[[JB]] * {{[0-9]+}} + %[[J]]]
+//       CHECK: return
+func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,
+                  %c: memref<768x1024xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 768 {
+    affine.for %j = 0 to 1024 {
+      %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<768x512xf32>
+        %y = affine.load %b[%k, %j] : memref<512x1024xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<768x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @edge
+//       CHECK: affine.min
+//       CHECK: return
+func.func @edge(%a: memref<67x64xf32>, %b: memref<64x35xf32>,
+                %c: memref<67x35xf32> {polynest.result}) {
+  affine.for %i = 0 to 67 {
+    affine.for %j = 0 to 35 {
+      %start = affine.load %c[%i, %j] : memref<67x35xf32>
+      %r = affine.for %k = 0 to 64 iter_args(%s = %start) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<67x64xf32>
+        %y = affine.load %b[%k, %j] : memref<64x35xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<67x35xf32>
+    }
+  }
+  return
+}
+
+// The loops of the result's columns run in lanes, whichever operand has them.
+// CHECK-LABEL: func @bias
+//       CHECK: %[[S:.+]] = memref.alloc()
+//       CHECK: affine.for
+//       CHECK: %[[START:.+]] = affine.load %{{.+}}[%{{.+}}] : memref<96xf32>
+//       CHECK: affine.store %[[START]], %[[S]]
+//       CHECK: vector.fma
+//       CHECK: affine.vector_store
+//       CHECK: %[[SUM:.+]] = affine.load %[[S]]
+//       CHECK: %[[MAX:.+]] = arith.maximumf %[[SUM]]
+//       CHECK: affine.store %[[MAX]]
+//       CHECK: return
+func.func @bias(%a: memref<64x96xf32>, %b: memref<80x64xf32>,
+                %bias: memref<96xf32>,
+                %c: memref<80x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 80 {
+    affine.for %j = 0 to 96 {
+      %start = affine.load %bias[%j] : memref<96xf32>
+      %r = affine.for %k = 0 to 64 iter_args(%s = %start) -> f32 {
+        %x = affine.load %a[%k, %j] : memref<64x96xf32>
+        %y = affine.load %b[%i, %k] : memref<80x64xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %p, %s : f32
+        affine.yield %t : f32
+      }
+      %m = arith.maximumf %r, %zero : f32
+      affine.store %m, %c[%i, %j] : memref<80x96xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @convolution
+//       CHECK: memref.collapse_shape %{{.+}} {{\[\[}}0, 1, 2, 3]]
+//       CHECK: affine.load %{{.+}}[%{{.+}}, %[[C:[a-z0-9]+]], {{.+}} + %[[U:[a-z0-9]+]], %[[X:[a-z0-9]+]] + %[[V:[a-z0-9]+]]] : memref<2x16x22x22xf32>
+//  CHECK-NEXT: affine.store %{{.+}}, %{{.+}}[%[[C]] * 9 + %[[U]] * 3 + %[[V]], %{{.+}} * 20 + %[[X]]]
+//       CHECK: vector.fma
+//       CHECK: affine.store %{{.+}} : memref<2x32x20x20xf32>
+//       CHECK: return
+func.func @convolution(%x: memref<2x16x22x22xf32>, %w: memref<32x16x3x3xf32>,
+                       %c: memref<2x32x20x20xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %n = 0 to 2 {
+    affine.for %o = 0 to 32 {
+      affine.for %i = 0 to 20 {
+        affine.for %j = 0 to 20 {
+          %0 = affine.for %d = 0 to 16 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %u = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %2 = affine.for %v = 0 to 3 iter_args(%s2 = %s1) -> f32 {
+                %a = affine.load %x[%n, %d, %i + %u, %j + %v]
+                    : memref<2x16x22x22xf32>
+                %b = affine.load %w[%o, %d, %u, %v] : memref<32x16x3x3xf32>
+                %p = arith.mulf %a, %b : f32
+                %t = arith.addf %s2, %p : f32
+                affine.yield %t : f32
+              }
+              affine.yield %2 : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %c[%n, %o, %i, %j] : memref<2x32x20x20xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%{{.+}}]
+//       CHECK: affine.min
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @dynamic(%a: memref<?x64xf32>, %b: memref<64x96xf32>,
+                   %c: memref<?x96xf32> {polynest.result}, %m: index) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to %m {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<?x64xf32>
+        %y = affine.load %b[%k, %j] : memref<64x96xf32>
+        %t = math.fma %x, %y, %s : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<?x96xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @cast
+//       CHECK: %[[Y:.+]] = affine.load %{{.+}} : memref<64x96xi8>
+//  CHECK-NEXT: %[[W:.+]] = arith.extsi %[[Y]]
+//  CHECK-NEXT: affine.store %[[W]]
+//       CHECK: %[[P:.+]] = arith.muli %{{.+}}, %{{.+}} : vector<{{8|16}}xi32>
+//  CHECK-NEXT: arith.addi %{{.+}}, %[[P]]
+//       CHECK: return
+func.func @cast(%a: memref<48x64xi8>, %b: memref<64x96xi8>,
+                %c: memref<48x96xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 48 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> i32 {
+        %x = affine.load %a[%i, %k] : memref<48x64xi8>
+        %xx = arith.extsi %x : i8 to i32
+        %y = affine.load %b[%k, %j] : memref<64x96xi8>
+        %yy = arith.extsi %y : i8 to i32
+        %p = arith.muli %xx, %yy : i32
+        %t = arith.addi %s, %p : i32
+        affine.yield %t : i32
+      }
+      affine.store %r, %c[%i, %j] : memref<48x96xi32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @difference
+//       CHECK: %[[Y:.+]] = affine.load
+//  CHECK-NEXT: %[[N:.+]] = arith.negf %[[Y]]
+//  CHECK-NEXT: affine.store %[[N]]
+//       CHECK: return
+func.func @difference(%a: memref<48x64xf32>, %b: memref<64x96xf32>,
+                      %c: memref<48x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 48 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<48x64xf32>
+        %y = affine.load %b[%k, %j] : memref<64x96xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.subf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<48x96xf32>
+    }
+  }
+  return
+}
