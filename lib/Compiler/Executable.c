@@ -430,9 +430,10 @@ static uint64_t magnitude(int64_t value) {
 static bool overlaps_itself(const pn_memref_t *memref) {
   if (!memref->strides)
     return false;
-  for (int32_t d = 0; d < memref->rank; ++d) {
+  for (int32_t d = 0; d < memref->rank; ++d)
     if (memref->sizes[d] == 0)
       return false;
+  for (int32_t d = 0; d < memref->rank; ++d) {
     uint64_t stride = magnitude(memref->strides[d]);
     if (memref->sizes[d] == 1)
       continue;

@@ -354,8 +354,10 @@ static void unrollAndJam(AffineForOp loop, int64_t factor) {
     loop.erase();
     return;
   }
-  // The lower bound of the rest is where full tiles end.
-  loop.setLowerBound(loop.getUpperBoundOperands(), covered);
+  // The lower bound of the rest is where full tiles end. Its operands are
+  // copied: setting them moves the storage that the loop's own range points to.
+  SmallVector<Value> operands(loop.getUpperBoundOperands());
+  loop.setLowerBound(operands, covered);
   loop->setAttr(kMark, builder.getUnitAttr());
   // A single iteration needs no loop; the loops inside take over the mark.
   if (trip && *trip % static_cast<uint64_t>(factor) == 1) {

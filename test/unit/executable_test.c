@@ -234,6 +234,19 @@ static void test_overlap(void) {
   pn_executable_release(executable);
 }
 
+/* Results without elements share none, whatever their strides. */
+static void test_empty_result(void) {
+  pn_executable_t *executable =
+      api_compile("func.func @f(%a: tensor<?x?xf32>) -> tensor<?x?xf32> {\n"
+                  "  return %a : tensor<?x?xf32>\n}\n");
+  float data[2] = {0};
+  const int64_t sizes[] = {3, 0}, strides[] = {6, 2};
+  pn_memref_t in = memref_of(data, PN_DTYPE_F32, 2, sizes, NULL);
+  pn_memref_t out = memref_of(data + 1, PN_DTYPE_F32, 2, sizes, strides);
+  CHECK_OK(pn_entry_invoke(only_entry(executable), &in, 1, &out, 1));
+  pn_executable_release(executable);
+}
+
 /* A memref argument without attributes is an input that may be written. */
 static void test_memref_arguments(void) {
   pn_executable_t *executable =
@@ -340,6 +353,7 @@ int main(void) {
   CHECK_RUN(test_strides);
   CHECK_RUN(test_wrong_calls);
   CHECK_RUN(test_overlap);
+  CHECK_RUN(test_empty_result);
   CHECK_RUN(test_memref_arguments);
   CHECK_RUN(test_assertion);
   CHECK_RUN(test_types);
