@@ -7,7 +7,7 @@
 //       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%[[N:.+]]] step
 //       CHECK: affine.for %{{.+}} = #{{.+}}()[%[[N]]] to %[[N]]
 func.func @jam(%n: index, %a: memref<?x9xf32>, %b: memref<9x8xf32>,
-               %c: memref<?x8xf32>) {
+               %c: memref<64x8xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %i = 0 to %n {
     affine.for %j = 0 to 8 {
@@ -18,7 +18,7 @@ func.func @jam(%n: index, %a: memref<?x9xf32>, %b: memref<9x8xf32>,
         %y = arith.addf %x, %m : f32
         affine.yield %y : f32
       }
-      affine.store %s, %c[%i, %j] : memref<?x8xf32>
+      affine.store %s, %c[%i, %j] : memref<64x8xf32>
     }
   }
   return
