@@ -30,6 +30,7 @@ _NUMPY_NAMES = {
 }
 _SIZES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "index": 8,
           "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+_PLAIN_NUMBERS = frozenset((bool, int, float))
 RESULTS = ("auto", "pool", "torch", "numpy")
 
 
@@ -61,7 +62,8 @@ class Program:
 
     NumPy arrays and CPU torch tensors are read where they are, strided ones
     too. Results are torch tensors where the first array argument is one, else
-    NumPy arrays. `results` is "auto" (large ones out of the recycling pool),
+    NumPy arrays. A plain number serves where the program takes one element.
+    `results` is "auto" (large ones out of the recycling pool),
     "pool" (all), "torch" or "numpy" (plain allocations of that framework).
     Calls from several threads may overlap.
     """
@@ -107,6 +109,8 @@ class Program:
 
     def call(self, arguments: Sequence[Any]) -> list[Any]:
         self.executable.raw  # refuses a closed executable
+        if not _PLAIN_NUMBERS.isdisjoint(map(type, arguments)):
+            arguments = self._with_arrays(arguments)
         views = [_view(a, i) for i, a in enumerate(arguments)]
         key = tuple(v[1:] for v in views)
         call = self._calls.get(key)
@@ -133,6 +137,16 @@ class Program:
         block.invoke(self._entry)
         call.blocks.append(block)
         return results
+
+    def _with_arrays(self, arguments: Sequence[Any]) -> list[Any]:
+        """0-d arrays in place of plain numbers, where the program takes one
+        element."""
+        return [
+            _zero_d(a, i, self.name, self.inputs[i])
+            if type(a) in _PLAIN_NUMBERS and i < len(self.inputs)
+            else a
+            for i, a in enumerate(arguments)
+        ]
 
     # -- once a signature ---------------------------------------------------------
 
@@ -270,6 +284,38 @@ def _same_type(have: str, want: str) -> bool:
     return have == want or (have == "uint8" and want == "int8")
 
 
+def _zero_d(a: bool | int | float, index: int, name: str, wanted: tuple) -> Any:
+    """The number as a 0-d array of the element type that input `index` has.
+    Refuses what would lose more than a rounding."""
+    dtype, sizes = _NUMBERS[wanted[0]], wanted[1]
+    if sizes:
+        raise errors.SignatureError(
+            f"argument {index} of '{name}' is a number, not an array of rank "
+            f"{len(sizes)}"
+        )
+    if dtype == "bf16":
+        import torch
+
+        return torch.tensor(a, dtype=torch.bfloat16)
+    import numpy
+
+    np_type = numpy.dtype(_NUMPY_NAMES[dtype])
+    fits = (
+        type(a) is bool
+        if np_type.kind == "b"
+        else np_type.kind == "f"
+        or type(a) is not float
+        and numpy.iinfo(np_type).min <= a <= numpy.iinfo(np_type).max
+    )
+    if not fits:
+        raise errors.SignatureError(
+            f"argument {index} of '{name}' is {a!r}, which {dtype} does not hold"
+        )
+    # A float too large for its type becomes an infinity, as in NumPy.
+    with numpy.errstate(over="ignore"):
+        return numpy.array(a, np_type)
+
+
 def _view(a: Any, index: int) -> tuple:
     """(address, kind, element type, sizes, strides in elements or None)."""
     torch = sys.modules.get("torch")
@@ -284,11 +330,6 @@ def _view(a: Any, index: int) -> tuple:
         strides = None if a.is_contiguous() else tuple(a.stride())
         dtype = str(a.dtype).removeprefix("torch.")
         return (a.data_ptr(), "torch", dtype, tuple(a.shape), strides)
-    if isinstance(a, (bool, int, float)):
-        raise errors.SignatureError(
-            f"argument {index} is a Python number; pass a 0-d array of the "
-            "element type that the program takes"
-        )
     interface = getattr(a, "__array_interface__", None)
     if interface is None:
         raise errors.SignatureError(
