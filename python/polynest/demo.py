@@ -99,9 +99,9 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
     same = torch.equal(first, again)
 
     print(f"{name}, batch {options.batch}, {torch.get_num_threads()} threads")
-    print(f"  whole graph             {'yes' if whole else 'no'}")
+    print(f"  whole graph                 {'yes' if whole else 'no'}")
     print(
-        f"  largest difference      {difference.max().item():.2e} of values "
+        f"  largest difference          {difference.max().item():.2e} of values "
         f"up to {expected.abs().max().item():.2e} "
         f"({'within' if close else 'OVER'} the tolerance)"
     )
@@ -109,7 +109,7 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
         print("  a second call gave OTHER bits than the first")
     ours = frontend_s + compile_s
     print(
-        f"  first call              {first_s:.2f} s: {first_s - ours:.2f} "
+        f"  first call                  {first_s:.2f} s: {first_s - ours:.2f} "
         f"Dynamo and AOTAutograd, {frontend_s:.2f} lowering, {compile_s:.2f} "
         "compiling"
     )
@@ -124,7 +124,7 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
             rows.append(_inductor(torch, model, inputs, options.seconds))
     for label, value in rows:
         shown = f"{value:.2f} ms" if isinstance(value, float) else value
-        print(f"  {'a call, ' + label:<24}{shown}")
+        print(f"  {'a call, ' + label:<28}{shown}")
     return whole and close and same
 
 
