@@ -201,7 +201,7 @@ static void lowerAllAllocations(Emitter &emit) {
         auto callee = call.getCallee();
         if (callee && isKernel(emit.module.lookupSymbol<LLVMFuncOp>(*callee)) &&
             needy.contains(emit.module.lookupSymbol(*callee)))
-          call.getArgOperandsMutable().append(ctx);
+          call.getCalleeOperandsMutable().append(ctx);
       });
     }
   }

@@ -303,14 +303,16 @@ struct OutlineKernelsPass : impl::OutlineKernelsBase<OutlineKernelsPass> {
     }
   }
 
-  /// True if a marked loop inside is to become a kernel itself.
+  /// True if a marked loop inside is to become a kernel itself, or has become
+  /// one in an earlier run.
   static bool holdsMarked(Operation *op) {
     return op
-        ->walk([&](AffineParallelOp inner) {
-          return inner != op && inner->hasAttr(kGrain) &&
-                         reasonToDecline(inner).empty()
-                     ? WalkResult::interrupt()
-                     : WalkResult::advance();
+        ->walk([&](Operation *inner) {
+          auto loop = dyn_cast<AffineParallelOp>(inner);
+          bool isMarked = loop && loop != op && loop->hasAttr(kGrain) &&
+                          reasonToDecline(loop).empty();
+          return isMarked || isa<func::CallOp>(inner) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
         })
         .wasInterrupted();
   }

@@ -1,0 +1,190 @@
+// Properties: an entry gets its five C symbols (@entry), of which the packed
+// one reads a descriptor of rank 1 field by field; a call of a kernel with a
+// grain is a parallel loop over a block of captures, one without stays a call
+// (@parallel); malloc is pn_rt_alloc of the call's context, which allocating
+// kernels get handed, with an early return of -1 where memory is short, and
+// free is dropped (@alloc); a boolean is a byte, the arena is asked of the
+// context (@values); sizes of results are stored one by one (@shapes); the
+// description carries the messages of assertions, escaped.
+// RUN: polynest-opt %s --split-input-file --polynest-lower-entries | FileCheck %s
+
+// CHECK: llvm.mlir.global external constant @polynest_info("polynest 1\0Aentry entry arena 0\0Ain f32 1 4\0A\00")
+// CHECK-LABEL: llvm.func internal @entry.body
+// CHECK-SAME: attributes {dso_local,
+// CHECK-LABEL: llvm.func @entry_packed(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+//       CHECK: %[[D:.+]] = llvm.load %{{.+}} : !llvm.ptr -> !llvm.ptr
+// Allocated and aligned pointer, offset, size and stride: 8 bytes each.
+//       CHECK: llvm.getelementptr %[[D]][8]
+//       CHECK: llvm.getelementptr %[[D]][16]
+//       CHECK: llvm.getelementptr %[[D]][24]
+//       CHECK: llvm.getelementptr %[[D]][32]
+//       CHECK: %[[S:.+]] = llvm.call @entry.body(
+//       CHECK: llvm.return %[[S]] : i32
+// CHECK-LABEL: llvm.func @entry(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+//       CHECK: llvm.call @entry_packed(
+// CHECK-LABEL: llvm.func @entry_state_size() -> i64
+//       CHECK: llvm.mlir.constant(0 : i64)
+// CHECK-LABEL: llvm.func @entry_init(
+//       CHECK: llvm.mlir.constant(0 : i32)
+module attributes {polynest.info = "entry entry arena 0\0Ain f32 1 4\0A"} {
+  llvm.func @entry.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "entry",
+                  polynest.arg_ranks = array<i64: 1>,
+                  polynest.arena_bytes = 0 : i64} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func internal @p.body
+//       CHECK: %[[ARGS:.+]] = llvm.alloca %{{.+}} x !llvm.struct<(ptr, i64)>
+//       CHECK: llvm.call @serial.body(
+//       CHECK: %[[F0:.+]] = llvm.getelementptr %[[ARGS]][0, 0]
+//       CHECK: llvm.store %{{.+}}, %[[F0]]
+//       CHECK: %[[F1:.+]] = llvm.getelementptr %[[ARGS]][0, 1]
+//       CHECK: llvm.store %{{.+}}, %[[F1]]
+//       CHECK: %[[CHUNK:.+]] = llvm.mlir.addressof @kernel.body_chunk
+//       CHECK: %[[GRAIN:.+]] = llvm.mlir.constant(16 : i64)
+//       CHECK: %[[S:.+]] = llvm.call @pn_parallel_for(%[[CHUNK]], %[[ARGS]], %{{.+}}, %{{.+}}, %[[GRAIN]])
+//       CHECK: llvm.return %[[S]]
+// CHECK-LABEL: llvm.func internal @kernel.body
+// CHECK-LABEL: llvm.func internal @serial.body
+// CHECK-LABEL: llvm.func internal @kernel.body_chunk(
+//  CHECK-SAME: %[[BLOCK:[a-z0-9]+]]: !llvm.ptr, %[[BEGIN:[a-z0-9]+]]: i64, %[[END:[a-z0-9]+]]: i64
+//       CHECK: llvm.getelementptr %[[BLOCK]][0, 0]
+//       CHECK: llvm.getelementptr %[[BLOCK]][0, 1]
+//       CHECK: llvm.call @kernel.body(%[[BEGIN]], %[[END]], %{{.+}}, %{{.+}})
+module {
+  llvm.func @p.body(%a: !llvm.ptr, %n: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "p",
+                  polynest.arg_ranks = array<i64: -1, -1>,
+                  polynest.arena_bytes = 0 : i64} {
+    %0 = llvm.mlir.constant(0 : i64) : i64
+    %t = llvm.call @serial.body(%n) : (i64) -> i32
+    %s = llvm.call @kernel.body(%0, %n, %a, %n) : (i64, i64, !llvm.ptr, i64) -> i32
+    llvm.return %s : i32
+  }
+  llvm.func @kernel.body(%b: i64, %e: i64, %a: !llvm.ptr, %n: i64) -> i32
+      attributes {polynest.kernel, polynest.grain = 16 : i64,
+                  polynest.arg_ranks = array<i64: -1, -1, -1, -1>,
+                  polynest.distinct = array<i64>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+  llvm.func @serial.body(%n: i64) -> i32 attributes {polynest.kernel} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// The pointer that overlaps nothing is the second field of its descriptor.
+// CHECK-LABEL: llvm.func internal @n_kernel.body(
+//  CHECK-SAME: %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: i64, %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias}, %{{[a-z0-9]+}}: i64
+module {
+  llvm.func @n_kernel.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
+                           %c: !llvm.ptr, %d: !llvm.ptr, %p: i64) -> i32
+      attributes {polynest.kernel, polynest.arg_ranks = array<i64: 0, 0>,
+                  polynest.distinct = array<i64: 1>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func internal @alloc.body(
+//  CHECK-SAME: %{{[a-z0-9]+}}: i64, %[[CTX:[a-z0-9]+]]: !llvm.ptr
+//       CHECK: %[[M:.+]] = llvm.call @pn_rt_alloc(%[[CTX]], %{{.+}})
+//       CHECK: %[[NULL:.+]] = llvm.mlir.zero : !llvm.ptr
+//       CHECK: %[[FAILED:.+]] = llvm.icmp "eq" %[[M]], %[[NULL]]
+//       CHECK: llvm.cond_br %[[FAILED]], ^[[FAIL:.+]], ^[[NEXT:.+]]
+//       CHECK: ^[[NEXT]]:
+//       CHECK: llvm.store %{{.+}}, %[[M]]
+//       CHECK: llvm.call @scratch.body(%{{.+}}, %[[CTX]])
+//   CHECK-NOT: llvm.call @free
+//       CHECK: llvm.return
+//       CHECK: ^[[FAIL]]:
+//       CHECK: %[[STATUS:.+]] = llvm.mlir.constant(-1 : i32)
+//       CHECK: llvm.return %[[STATUS]]
+// CHECK-LABEL: llvm.func internal @scratch.body(
+//       CHECK: llvm.call @pn_rt_alloc
+// CHECK-LABEL: llvm.func @alloc_packed(
+//       CHECK: llvm.call @alloc.body(
+//       CHECK: llvm.call @pn_rt_context_reset(
+//       CHECK: llvm.return
+module {
+  llvm.func @malloc(i64) -> !llvm.ptr
+  llvm.func @free(!llvm.ptr)
+  llvm.func @alloc.body(%n: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "alloc",
+                  polynest.arg_ranks = array<i64: -1>,
+                  polynest.arena_bytes = 0 : i64} {
+    %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    llvm.store %n, %p : i64, !llvm.ptr
+    %s = llvm.call @scratch.body(%n) : (i64) -> i32
+    llvm.call @free(%p) : (!llvm.ptr) -> ()
+    llvm.return %s : i32
+  }
+  llvm.func @scratch.body(%n: i64) -> i32
+      attributes {polynest.kernel, polynest.arg_ranks = array<i64: -1>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    llvm.store %n, %p : i64, !llvm.ptr
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @values_packed(
+//  CHECK-SAME: %[[CTX:[a-z0-9]+]]: !llvm.ptr, %[[ARGS:[a-z0-9]+]]: !llvm.ptr
+//       CHECK: %[[BYTE:.+]] = llvm.load %{{.+}} : !llvm.ptr -> i8
+//       CHECK: %[[ZERO:.+]] = llvm.mlir.constant(0 : i8)
+//       CHECK: %[[BOOL:.+]] = llvm.icmp "ne" %[[BYTE]], %[[ZERO]]
+//       CHECK: llvm.call @pn_rt_arena(%[[CTX]], %{{.+}})
+//       CHECK: llvm.call @values.body(%[[BOOL]],
+// The arena is no argument of the caller's.
+// CHECK-LABEL: llvm.func @values(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+module {
+  llvm.func @values.body(%p: i1, %a: !llvm.ptr, %b: !llvm.ptr, %o: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "values",
+                  polynest.arg_ranks = array<i64: -1, -2>,
+                  polynest.arena_bytes = 192 : i64} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @s_shapes(
+//  CHECK-SAME: %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %[[OUT:[a-z0-9]+]]: !llvm.ptr)
+//       CHECK: %[[P0:.+]] = llvm.getelementptr %[[DIMS]][0]
+//       CHECK: %[[A:.+]] = llvm.load %[[P0]]
+//       CHECK: %[[P1:.+]] = llvm.getelementptr %[[DIMS]][8]
+//       CHECK: %[[B:.+]] = llvm.load %[[P1]]
+//       CHECK: %[[R:.+]] = llvm.call @s_shapes.body(%[[A]], %[[B]])
+//       CHECK: %[[R0:.+]] = llvm.extractvalue %[[R]][0]
+//       CHECK: %[[Q0:.+]] = llvm.getelementptr %[[OUT]][0]
+//       CHECK: llvm.store %[[R0]], %[[Q0]]
+//       CHECK: %[[R1:.+]] = llvm.extractvalue %[[R]][1]
+//       CHECK: %[[Q1:.+]] = llvm.getelementptr %[[OUT]][8]
+//       CHECK: llvm.store %[[R1]], %[[Q1]]
+module {
+  llvm.func @s_shapes.body(%a: i64, %b: i64) -> !llvm.struct<(i64, i64)>
+      attributes {polynest.shapes, polynest.symbol = "s"} {
+    %u = llvm.mlir.poison : !llvm.struct<(i64, i64)>
+    llvm.return %u : !llvm.struct<(i64, i64)>
+  }
+}
+
+// -----
+
+// A line end and a backslash in a message are two characters each.
+// CHECK: @polynest_info("polynest 1\0Aassert a\\nb\\\\c\0A\00")
+module attributes {polynest.asserts = ["a\nb\\c"]} {
+}
