@@ -262,14 +262,17 @@ def VerifyStage : Pass<"polynest-verify-stage"> {
     Checks a module against the form that docs/architecture.md gives for the
     output of a stage: which dialects and operations it has, that entries return
     nothing, that kernels take a range, and up to s2 which types occur.
-    `stage=input` checks a program before s1. The first operation that does not
-    belong gets an error that says why. Changes nothing.
+    `stage=input` checks a program before s1, `stage=any` what no text may hold,
+    whichever stage it enters: loops with a constant step that is not from 1 to
+    2^62. The first operation that does not belong gets an error that says why.
+    Changes nothing.
 
     Before and after: the same.
   }];
   let options = [
     Option<"stage", "stage", "std::string", "\"\"",
-           "The stage whose output is checked: input, s1, s2, s3, s4 or s5">
+           "The stage whose output is checked: any, input, s1, s2, s3, s4 or "
+           "s5">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Modules that have the form">,

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: checks that a module has the form which docs/architecture.md gives for
-// the output of a stage, or for the input of all (`stage=input`), and emits an
-// error at the first operation that does not belong there.
+// the output of a stage, for the input of all (`stage=input`), or for all texts
+// (`stage=any`), and emits an error at the first operation that does not belong
+// there.
 // Legal and profitable always: changes nothing.
 // Limits: what is checked is the set of operations, types and signatures, not
 // whether a better form was possible.
@@ -37,7 +38,8 @@ using CheckFn = StringRef (*)(Operation *op);
 /// What a stage hands over.
 struct StageForm {
   StringRef name;
-  /// Dialects of which every operation is allowed, up to `check`.
+  /// Dialects of which every operation is allowed, up to `check`; empty where
+  /// all are.
   SmallVector<StringRef> dialects;
   CheckFn check;
   /// Types of operands and results are checked by whyTypeUnsupported.
@@ -60,6 +62,27 @@ static bool isPlainMemrefOp(Operation *op) {
 static bool hasTensor(Operation *op) {
   return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+}
+
+/// Loops whose steps are constants that no loop can have. Passes divide by
+/// steps, and the sum of a bound and the step must not overflow.
+static StringRef checkSteps(Operation *op) {
+  static constexpr int64_t largest = int64_t(1) << 62;
+  SmallVector<std::optional<int64_t>> steps;
+  if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
+    steps.push_back(loop.getStepAsInt());
+  } else if (auto loop = dyn_cast<affine::AffineParallelOp>(op)) {
+    for (int64_t step : loop.getSteps())
+      steps.push_back(step);
+  } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+    if (auto mixed = loop.getLoopSteps())
+      for (OpFoldResult step : *mixed)
+        steps.push_back(getConstantIntValue(step));
+  }
+  for (std::optional<int64_t> step : steps)
+    if (step && (*step < 1 || *step > largest))
+      return "a loop's step below 1 or above 2^62 is not allowed";
+  return "";
 }
 
 /// One block a function, since entries end by their end.
@@ -173,6 +196,9 @@ static StringRef checkS4(Operation *op) {
 static StringRef checkNothing(Operation *) { return ""; }
 
 static std::optional<StageForm> formOf(StringRef stage) {
+  // What every stage takes for granted of the text it is given.
+  if (stage == "any")
+    return StageForm{stage, {}, checkSteps, false};
   if (stage == "input")
     return StageForm{stage,
                      {"builtin", "func", "arith", "math", "scf", "cf", "tensor",
@@ -211,6 +237,8 @@ static std::optional<StageForm> formOf(StringRef stage) {
 
 /// Why `op` does not belong to the stage, or an empty string.
 static std::string whyNotAllowed(const StageForm &form, Operation *op) {
+  if (form.dialects.empty())
+    return form.check(op).str();
   Dialect *dialect = op->getDialect();
   if (!dialect || !op->isRegistered())
     return "unknown operations are not allowed";
@@ -219,6 +247,15 @@ static std::string whyNotAllowed(const StageForm &form, Operation *op) {
     return ("operations of dialect '" + dialectName + "' are not allowed")
         .str();
   return form.check(op).str();
+}
+
+/// Where the form is asked for, in words.
+static std::string placeOf(const StageForm &form) {
+  if (form.name == "any")
+    return "any stage";
+  if (form.name == "input")
+    return "the input of stage s1";
+  return ("the output of stage " + form.name).str();
 }
 
 namespace {
@@ -230,7 +267,7 @@ struct VerifyStagePass : impl::VerifyStageBase<VerifyStagePass> {
       return success();
     return emitError(UnknownLoc::get(context))
            << "polynest-verify-stage: stage '" << stage
-           << "' is not one of input, s1, s2, s3, s4, s5";
+           << "' is not one of any, input, s1, s2, s3, s4, s5";
   }
 
   void runOnOperation() override {
@@ -240,10 +277,7 @@ struct VerifyStagePass : impl::VerifyStageBase<VerifyStagePass> {
           std::string reason = whyNotAllowed(form, op);
           if (reason.empty())
             return WalkResult::advance();
-          op->emitOpError()
-              << reason << " in "
-              << (form.name == "input" ? "the input of" : "the output of")
-              << " stage " << (form.name == "input" ? "s1" : form.name.str());
+          op->emitOpError() << reason << " in " << placeOf(form);
           return WalkResult::interrupt();
         });
     if (walk.wasInterrupted() ||

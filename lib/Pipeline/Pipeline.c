@@ -270,6 +270,9 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
         "disabled passes '%s' name a pass that is not an optimization of s3",
         options->disabled_passes);
   const pn_pipeline_env_t env = {target, options};
+  /* Any text may come in at any stage, so this stands even without
+   * verification: what follows divides by steps. */
+  pn_buffer_append_text(buffer, "polynest-verify-stage{stage=any},");
   for (size_t i = 0; i < stages[stage].count; ++i) {
     const pn_pass_row_t *row = &stages[stage].rows[i];
     if (row->is_optimization &&
