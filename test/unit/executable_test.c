@@ -332,6 +332,42 @@ static void *call_many_times(void *user) {
   return NULL;
 }
 
+/* Without optimization the one temporary, 16 floats, is the whole arena; a
+ * program without one has none. */
+static void test_arena(void) {
+  static const char text[] =
+      "func.func @f(%x: memref<16xf32>, %r: memref<16xf32>\n"
+      "             {polynest.result}) {\n"
+      "  %t = memref.alloc() : memref<16xf32>\n"
+      "  affine.for %i = 0 to 16 {\n"
+      "    %v = affine.load %x[%i] : memref<16xf32>\n"
+      "    affine.store %v, %t[15 - %i] : memref<16xf32>\n"
+      "  }\n"
+      "  affine.for %i = 0 to 16 {\n"
+      "    %v = affine.load %t[%i] : memref<16xf32>\n"
+      "    affine.store %v, %r[%i] : memref<16xf32>\n"
+      "  }\n"
+      "  return\n"
+      "}\n";
+  pn_context_t *context = api_context();
+  pn_module_t *module = api_parse(context, text);
+  pn_target_t *target = api_host();
+  pn_compile_options_t options = PN_COMPILE_OPTIONS_INIT;
+  options.opt_level = PN_OPT_PLAIN;
+  pn_executable_t *executable;
+  CHECK_OK(
+      pn_compile_to_executable(module, target, &options, NULL, &executable));
+  CHECK(pn_entry_arena_bytes(pn_executable_entry_at(executable, 0)) ==
+        16 * sizeof(float));
+  pn_executable_release(executable);
+  pn_target_release(target);
+  pn_module_destroy(module);
+  pn_context_release(context);
+  executable = api_compile(api_add);
+  CHECK(pn_entry_arena_bytes(pn_executable_entry_at(executable, 0)) == 0);
+  pn_executable_release(executable);
+}
+
 static void test_threads(void) {
   pn_executable_t *executable = api_compile(api_add);
   const pn_entry_t *entry = only_entry(executable);
@@ -357,6 +393,7 @@ int main(void) {
   CHECK_RUN(test_memref_arguments);
   CHECK_RUN(test_assertion);
   CHECK_RUN(test_types);
+  CHECK_RUN(test_arena);
   CHECK_RUN(test_threads);
   return check_result();
 }
