@@ -256,6 +256,26 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
   ];
 }
 
+def FenceStreams : Pass<"polynest-fence-streams", "mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Order non-temporal stores before a function returns";
+  let description = [{
+    Calls `intrinsic`, the store fence of the target, before each return of a
+    function that has non-temporal stores, so that whoever waits for the
+    function sees them. Targets whose atomics order such stores leave it empty.
+
+    Before: `llvm.store %v, %p {nontemporal} ... llvm.return`
+    After:  `llvm.call_intrinsic "llvm.x86.sse.sfence"()`, then `llvm.return`
+  }];
+  let options = [
+    Option<"intrinsic", "intrinsic", "std::string", /*default=*/"\"\"",
+           "Name of the fence, which begins with 'llvm.', or nothing">
+  ];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Functions with a fence">
+  ];
+}
+
 def VerifyStage : Pass<"polynest-verify-stage"> {
   let summary = "Check the form that a stage hands to the next";
   let description = [{

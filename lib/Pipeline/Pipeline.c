@@ -4,7 +4,9 @@
 #include "Pipeline/Pipeline.h"
 
 #include "Support/Error.h"
+#include "Target/CostModel.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* What options of a pass depend on. */
@@ -88,6 +90,18 @@ static void print_contraction_options(pn_buffer_t *buffer,
                    cache_share_kib(&target->caches[1]), target->cores);
 }
 
+static void print_stream_options(pn_buffer_t *buffer,
+                                 const pn_pipeline_env_t *env) {
+  pn_buffer_printf(buffer, "threshold-kib=%" PRId64,
+                   pn_model_stream_threshold_kib(env->target));
+}
+
+static void print_fence_options(pn_buffer_t *buffer,
+                                const pn_pipeline_env_t *env) {
+  pn_buffer_printf(buffer, "intrinsic=%s",
+                   pn_model_stream_fence_name(env->target));
+}
+
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-lower-tm-tensor"},
     /* Arithmetic on whole tensors becomes linalg first, so that the guards
@@ -152,6 +166,10 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .print_options = print_parallel_options,
      .is_optimization = true},
+    {.flag = "polynest-stream-stores",
+     .anchor = ON_FUNC,
+     .print_options = print_stream_options,
+     .is_optimization = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
@@ -188,6 +206,9 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "reconcile-unrealized-casts"},
     {.flag = "canonicalize"},
     {.flag = "cse"},
+    {.flag = "polynest-fence-streams",
+     .anchor = "llvm.func",
+     .print_options = print_fence_options},
     {.flag = "polynest-lower-entries"},
 };
 

@@ -4,6 +4,7 @@
 #include "Target/CostModel.h"
 
 #include <math.h>
+#include <string.h>
 
 static const int32_t max_tile_rows = 16;
 static const int32_t max_tile_vectors = 4;
@@ -389,4 +390,22 @@ int64_t pn_model_parallel_grain(int64_t iterations, double cycles_per_iteration,
   if (!(2 * grain <= (double)iterations))
     return iterations;
   return max_i64((int64_t)grain, 1);
+}
+
+static bool is_x86(const pn_target_info_t *info) {
+  return strncmp(info->llvm_triple, "x86_64", 6) == 0;
+}
+
+int64_t pn_model_stream_threshold_kib(const pn_target_info_t *info) {
+  if (!is_x86(info))
+    return 0;
+  int level = 2;
+  while (level > 0 && info->caches[level].size_kib == 0)
+    --level;
+  return (int64_t)info->usable_llc_kib_per_core *
+         info->caches[level].shared_by_cores;
+}
+
+const char *pn_model_stream_fence_name(const pn_target_info_t *info) {
+  return is_x86(info) ? "llvm.x86.sse.sfence" : "";
 }

@@ -158,6 +158,16 @@ double pn_model_stream_cycles(const pn_model_core_t *core, double bytes,
 int64_t pn_model_parallel_grain(int64_t iterations, double cycles_per_iteration,
                                 int32_t frequency_mhz, double min_chunk_ns);
 
+/* Results from this size on, in KiB, are written past the caches: what all
+ * cores together may use of the last level, as ordinary stores leave no more
+ * than that of it behind. 0: never, on targets whose non-temporal stores we
+ * have not measured (all but x86). */
+int64_t pn_model_stream_threshold_kib(const pn_target_info_t *info);
+
+/* The LLVM intrinsic that orders non-temporal stores before what follows,
+ * static; empty where none is needed. */
+const char *pn_model_stream_fence_name(const pn_target_info_t *info);
+
 PN_EXTERN_C_END
 
 #endif /* POLYNEST_TARGET_COSTMODEL_H */

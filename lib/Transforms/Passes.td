@@ -282,6 +282,35 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   ];
 }
 
+def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
+  let summary = "Write large results past the caches";
+  let description = [{
+    Makes the vector stores of a nest to a result non-temporal where the result
+    is at least `threshold-kib` large, nothing in the function reads it, and the
+    innermost loops write whole lines one after the other. The nest is put under
+    an `scf.if` that asks whether the result is aligned to its vectors, and,
+    where sizes are dynamic, large and with rows of whole vectors; else the nest
+    runs as it was. Values do not change.
+
+    Before: `affine.vector_store %v, %r[%i, %j] : memref<8192x8192xf32>, vector<8xf32>`
+    After:  `scf.if %aligned { ... vector.store %v, %r[%i, %j] {alignment = 32,
+            nontemporal = true} } else { ... }`
+  }];
+  let options = [
+    Option<"thresholdKib", "threshold-kib", "uint64_t", /*default=*/"32768",
+           "Least size of a result to stream, 0 to 2^32; 0: stream nothing">
+  ];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Results streamed by a nest">,
+    Statistic<"numDeclined", "num-declined", "Results that a nest keeps storing">
+  ];
+}
+
 def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
   let summary = "Unroll and jam loops around a reduction into a register tile";
   let description = [{

@@ -239,6 +239,25 @@ static void grain(void) {
   CHECK(pn_model_parallel_grain(INT64_MAX, 1e-300, 2000, 1e300) == INT64_MAX);
 }
 
+static void stream_stores(void) {
+  pn_target_info_t info = {
+      .llvm_triple = "x86_64-pc-linux-gnu",
+      .usable_llc_kib_per_core = 4096,
+      .caches = {{.size_kib = 32, .shared_by_cores = 1},
+                 {.size_kib = 512, .shared_by_cores = 1},
+                 {.size_kib = 32768, .shared_by_cores = 8}}};
+  /* All cores together: 8 * 4 MiB. */
+  CHECK(pn_model_stream_threshold_kib(&info) == 32768);
+  CHECK(strcmp(pn_model_stream_fence_name(&info), "llvm.x86.sse.sfence") == 0);
+  /* Without L3 it is L2 that is shared. */
+  info.caches[2] = (pn_target_cache_t){0};
+  info.usable_llc_kib_per_core = 512;
+  CHECK(pn_model_stream_threshold_kib(&info) == 512);
+  info.llvm_triple = "aarch64-linux-gnu";
+  CHECK(pn_model_stream_threshold_kib(&info) == 0);
+  CHECK(pn_model_stream_fence_name(&info)[0] == '\0');
+}
+
 int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
@@ -248,5 +267,6 @@ int main(void) {
   CHECK_RUN(strange_input);
   CHECK_RUN(streams);
   CHECK_RUN(grain);
+  CHECK_RUN(stream_stores);
   return check_result();
 }

@@ -165,6 +165,87 @@ static void test_strides(void) {
   pn_executable_release(executable);
 }
 
+/* r[i, j] = 2 a[i, j], of any size. */
+static const char double_it[] =
+    "#id = affine_map<(d0, d1) -> (d0, d1)>\n"
+    "func.func @f(%a: tensor<?x?xf32>) -> tensor<?x?xf32> {\n"
+    "  %r = linalg.generic {indexing_maps = [#id, #id],\n"
+    "      iterator_types = [\"parallel\", \"parallel\"]}\n"
+    "      ins(%a : tensor<?x?xf32>) outs(%a : tensor<?x?xf32>) {\n"
+    "  ^bb0(%x: f32, %o: f32):\n"
+    "    %p = arith.addf %x, %x : f32\n"
+    "    linalg.yield %p : f32\n"
+    "  } -> tensor<?x?xf32>\n"
+    "  return %r : tensor<?x?xf32>\n"
+    "}\n";
+
+/* This machine, but with 1 KiB of last-level cache that a core may count on. */
+static pn_target_t *host_without_cache(void) {
+  static const char key[] = "usable_llc_kib_per_core = ";
+  static api_text_t text;
+  text.size = 0;
+  pn_target_t *host = api_host(), *target = NULL;
+  CHECK_OK(pn_target_print(host, PN_TARGET_FORMAT_FILE, api_write, &text));
+  char *value = strstr(text.data, key);
+  CHECK(value != NULL);
+  if (value) {
+    value += sizeof(key) - 1;
+    *value++ = '1';
+    while (*value != '\n')
+      *value++ = ' ';
+  }
+  CHECK_OK(pn_target_create_from_text(text.data, text.size, "host", &target));
+  pn_target_release(host);
+  return target;
+}
+
+static void check_double(const pn_entry_t *entry, int64_t m, int64_t n,
+                         size_t skip) {
+  size_t count = (size_t)(m * n), bytes = (count + skip + 16) * sizeof(float);
+  float *a = pn_pool_alloc(bytes), *r = pn_pool_alloc(bytes);
+  for (size_t i = 0; i < count + skip + 16; ++i) {
+    a[i] = (float)(i % 9973) * 0.37f - 3.0f;
+    r[i] = -77.0f;
+  }
+  const int64_t sizes[] = {m, n};
+  pn_memref_t input = memref_of(a, PN_DTYPE_F32, 2, sizes, NULL);
+  pn_memref_t result = memref_of(r + skip, PN_DTYPE_F32, 2, sizes, NULL);
+  CHECK_OK(pn_entry_invoke(entry, &input, 1, &result, 1));
+  bool same = true;
+  for (size_t i = 0; i < count; ++i)
+    same &= r[skip + i] == 2.0f * a[i];
+  CHECK(same);
+  bool untouched = true;
+  for (size_t i = 0; i < skip; ++i)
+    untouched &= r[i] == -77.0f;
+  for (size_t i = 0; i < 16; ++i)
+    untouched &= r[skip + count + i] == -77.0f;
+  CHECK(untouched);
+  pn_pool_free(a);
+  pn_pool_free(r);
+}
+
+/* Results larger than the caches, at every alignment, with rows that keep the
+ * alignment and rows that do not. */
+static void test_streams(void) {
+  pn_context_t *context = api_context();
+  pn_module_t *module = api_parse(context, double_it);
+  pn_target_t *target = host_without_cache();
+  pn_executable_t *executable = NULL;
+  CHECK_OK(pn_compile_to_executable(module, target, NULL, NULL, &executable));
+  const pn_entry_t *entry = only_entry(executable);
+  const int64_t sizes[][2] = {{1, 1},   {1, 4096}, {7, 1600}, {64, 1000},
+                              {9, 999}, {4096, 3}, {300, 64}, {1, 100003},
+                              {0, 512}, {512, 0},  {33, 1008}};
+  for (size_t i = 0; i < COUNT_OF(sizes); ++i)
+    for (size_t skip = 0; skip <= 16; skip += skip < 4 ? 1 : 4)
+      check_double(entry, sizes[i][0], sizes[i][1], skip);
+  pn_executable_release(executable);
+  pn_target_release(target);
+  pn_module_destroy(module);
+  pn_context_release(context);
+}
+
 static void test_wrong_calls(void) {
   pn_executable_t *executable = api_compile(api_add);
   const pn_entry_t *entry = only_entry(executable);
@@ -387,6 +468,7 @@ int main(void) {
   CHECK_RUN(test_signature);
   CHECK_RUN(test_names);
   CHECK_RUN(test_strides);
+  CHECK_RUN(test_streams);
   CHECK_RUN(test_wrong_calls);
   CHECK_RUN(test_overlap);
   CHECK_RUN(test_empty_result);

@@ -1,0 +1,368 @@
+//===- StreamStores.cpp - write large results past the caches -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: turns the vector stores of a nest to a large result into non-temporal
+// ones, which do not read each line before they write it and do not push other
+// data out of the caches. Such a store needs an aligned address: the nest is
+// put under an scf.if that asks whether the result is aligned (and, where sizes
+// are dynamic, large enough, with rows that keep the alignment); its other
+// branch is the nest as it was.
+// Legal always: the values and places of all stores stay. What makes the stores
+// visible to other threads is the fence of polynest-fence-streams.
+// Profitable when: the result is at least `threshold-kib` large, the usable
+// share of the last-level cache, so that ordinary stores would leave little of
+// it there; nothing else in the function reads it; each loop around the stores
+// fills what it steps over, in few streams, so that whole lines are written
+// together (Intel 64 and IA-32 Architectures Optimization Reference Manual,
+// "Non-temporal stores"; Software Optimization Guide for AMD Family 19h,
+// "Write-combining").
+// Limits: results only, as temporaries are read soon; static rows that are no
+// whole number of vectors keep ordinary stores, as do nests below the top of
+// the function.
+// Cost: linear in nests and uses of results; a streamed nest doubles in code.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+namespace polynest {
+#define GEN_PASS_DEF_STREAMSTORES
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-stream-stores"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr StringLiteral passName = "stream-stores";
+
+/// Streams of one loop that the write-combining buffers of a core hold at once,
+/// low enough for every x86 core since 2008.
+static constexpr int64_t mostStreams = 4;
+/// The narrowest vector that has a non-temporal store.
+static constexpr int64_t leastBytes = 16;
+
+namespace {
+/// What a nest writes to one result.
+struct Target {
+  BlockArgument result;
+  SmallVector<AffineVectorStoreOp> stores;
+  /// Bytes of the widest vector.
+  int64_t alignment = 0;
+};
+
+struct Decision {
+  Operation *nest;
+  SmallVector<Target, 1> targets;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Alignment
+//===----------------------------------------------------------------------===//
+
+static int64_t getDivisor(Value value);
+
+/// A number that divides all results of the map; 0 where they are 0.
+static int64_t getDivisor(AffineMap map, ValueRange operands) {
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    bool isDim = i < map.getNumDims();
+    AffineExpr count =
+        isDim ? getAffineDimExpr(i, map.getContext())
+              : getAffineSymbolExpr(i - map.getNumDims(), map.getContext());
+    (isDim ? dims : symbols).push_back(count * getDivisor(operand));
+  }
+  int64_t divisor = 0;
+  for (AffineExpr expr : map.getResults())
+    divisor = std::gcd(
+        divisor,
+        expr.replaceDimsAndSymbols(dims, symbols).getLargestKnownDivisor());
+  return divisor;
+}
+
+/// A number that divides all values of an operand of an affine map.
+static int64_t getDivisor(Value value) {
+  if (AffineForOp loop = getForInductionVarOwner(value))
+    return std::gcd(
+        loop.getStepAsInt(),
+        getDivisor(loop.getLowerBoundMap(), loop.getLowerBoundOperands()));
+  AffineParallelOp loop = getAffineParallelInductionVarOwner(value);
+  if (!loop)
+    return 1;
+  unsigned at = cast<BlockArgument>(value).getArgNumber();
+  return std::gcd(
+      loop.getSteps()[at],
+      getDivisor(loop.getLowerBoundMap(at), loop.getLowerBoundsOperands()));
+}
+
+/// True if the store is aligned whenever the result is and the last dimension,
+/// where its size is dynamic, is a whole number of vectors.
+static bool keepsAlignment(const Access &access, int64_t lanes) {
+  auto type = cast<MemRefType>(access.memref.getType());
+  if (type.hasStaticShape()) {
+    std::optional<AffineValueMap> address = getByteAddress(access);
+    std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+    return address && bytes &&
+           getDivisor(address->getAffineMap(), address->getOperands()) %
+                   (lanes * *bytes) ==
+               0;
+  }
+  int64_t last = type.getShape().back();
+  if (!ShapedType::isDynamic(last) && last % lanes != 0 && type.getRank() > 1)
+    return false;
+  unsigned position = type.getRank() - 1;
+  return getDivisor(access.map.getAffineMap().getSubMap({position}),
+                    access.map.getOperands()) %
+             lanes ==
+         0;
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+static int64_t getVectorBytes(AffineVectorStoreOp store) {
+  VectorType type = store.getVectorType();
+  std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+  return bytes && type.getRank() == 1 ? *bytes * type.getNumElements() : 0;
+}
+
+/// Why the contents of a result may be wanted in the caches, or an empty
+/// string.
+static StringRef whyNotResult(BlockArgument result, uint64_t thresholdBytes) {
+  auto type = cast<MemRefType>(result.getType());
+  if (!type.getLayout().isIdentity() || type.getRank() == 0)
+    return "the result has a layout";
+  if (type.hasStaticShape()) {
+    std::optional<uint64_t> bytes = getBufferBytes(type);
+    if (!bytes || *bytes < thresholdBytes)
+      return "the result fits the caches";
+  }
+  for (Operation *user : result.getUsers())
+    if (!isa<AffineStoreOp, AffineVectorStoreOp, memref::StoreOp,
+             memref::DimOp>(user))
+      return "the result is read, or seen through a view";
+  return {};
+}
+
+/// Elements by which the first store moves with each iteration of the loop
+/// around it; none if that loop is none, or not the innermost.
+static std::optional<int64_t> getAdvance(const Access &access) {
+  Operation *parent = access.op->getParentOp();
+  if (auto loop = dyn_cast<AffineForOp>(parent))
+    return getStride(access, loop);
+  auto loop = dyn_cast<AffineParallelOp>(parent);
+  if (!loop || loop.getNumDims() != 1)
+    return std::nullopt;
+  std::optional<int64_t> unit = getStridePerUnit(access, loop.getIVs().front());
+  int64_t advance;
+  if (!unit || llvm::MulOverflow(*unit, loop.getSteps()[0], advance))
+    return std::nullopt;
+  return advance;
+}
+
+/// Why the stores of one loop to one result would be slower so, or an empty
+/// string.
+static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
+  int64_t written = 0, advance = 0;
+  for (AffineVectorStoreOp store : stores) {
+    int64_t lanes = store.getVectorType().getNumElements();
+    SmallVector<Access, 1> accesses;
+    collectAccesses(store, accesses);
+    if (accesses.size() != 1 || !accesses.front().isAffine())
+      return "a store is not affine";
+    std::optional<int64_t> next = getAdvance(accesses.front());
+    if (!next || *next <= 0 || (advance && advance != *next))
+      return "iterations do not write one after the other";
+    if (!keepsAlignment(accesses.front(), lanes))
+      return "rows are no whole number of vectors";
+    advance = *next;
+    written += lanes;
+  }
+  if (written < advance)
+    return "iterations leave gaps";
+  if (written > mostStreams * advance)
+    return "iterations write to too many rows";
+  return {};
+}
+
+/// Keeps the stores of a target that pay. Why there are none, or an empty
+/// string. The first loop decides: those behind it do what it leaves.
+static StringRef selectStores(Target &target) {
+  llvm::MapVector<Operation *, SmallVector<AffineVectorStoreOp>> byLoop;
+  for (AffineVectorStoreOp store : target.stores)
+    byLoop[store->getParentOp()].push_back(store);
+  target.stores.clear();
+  for (auto &[loop, stores] : byLoop) {
+    StringRef why = whyNotLoop(stores);
+    if (why.empty())
+      llvm::append_range(target.stores, stores);
+    else if (target.stores.empty())
+      return why;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// True at run time if the stores to the target may be non-temporal.
+static Value buildCondition(OpBuilder &builder, Location loc,
+                            const Target &target, uint64_t thresholdBytes) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto isMultiple = [&](Value value, int64_t powerOfTwo) -> Value {
+    Value rest =
+        arith::AndIOp::create(builder, loc, value, constant(powerOfTwo - 1));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
+                                 constant(0));
+  };
+  auto type = cast<MemRefType>(target.result.getType());
+  Value condition = isMultiple(memref::ExtractAlignedPointerAsIndexOp::create(
+                                   builder, loc, target.result),
+                               target.alignment);
+  if (type.hasStaticShape())
+    return condition;
+  int64_t bytes = *getElementBytes(type.getElementType());
+  Value size = constant(bytes), last;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    last = memref::DimOp::create(builder, loc, target.result, d);
+    size = arith::MulIOp::create(builder, loc, size, last);
+  }
+  Value isLarge = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
+                                        size, constant(thresholdBytes));
+  condition = arith::AndIOp::create(builder, loc, condition, isLarge);
+  if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
+    condition = arith::AndIOp::create(
+        builder, loc, condition, isMultiple(last, target.alignment / bytes));
+  return condition;
+}
+
+/// Replaces the store by a non-temporal one.
+static void stream(AffineVectorStoreOp store) {
+  OpBuilder builder(store);
+  SmallVector<Value> indices;
+  AffineMap map = store.getAffineMap();
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    indices.push_back(AffineApplyOp::create(
+        builder, store.getLoc(), map.getSubMap({i}), store.getMapOperands()));
+  vector::StoreOp::create(builder, store.getLoc(), store.getValue(),
+                          store.getMemRef(), indices, /*nontemporal=*/true,
+                          llvm::MaybeAlign(getVectorBytes(store)));
+  store.erase();
+}
+
+static void apply(const Decision &decision, uint64_t thresholdBytes) {
+  OpBuilder builder(decision.nest);
+  Location loc = decision.nest->getLoc();
+  Value condition;
+  for (const Target &target : decision.targets) {
+    Value next = buildCondition(builder, loc, target, thresholdBytes);
+    condition =
+        condition ? arith::AndIOp::create(builder, loc, condition, next) : next;
+  }
+  auto choice = scf::IfOp::create(builder, loc, condition,
+                                  /*withElseRegion=*/true);
+  choice.getElseBodyBuilder().clone(*decision.nest);
+  decision.nest->moveBefore(choice.thenBlock()->getTerminator());
+  for (const Target &target : decision.targets)
+    llvm::for_each(target.stores, stream);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
+  using StreamStoresBase::StreamStoresBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (thresholdKib <= maxThresholdKib)
+      return success();
+    return emitError(UnknownLoc::get(context))
+           << "option threshold-kib has value " << uint64_t(thresholdKib)
+           << "; it must be 0 to " << maxThresholdKib;
+  }
+
+  /// The results that the nest writes in vectors.
+  SmallVector<Target, 1> collect(Operation *nest) {
+    llvm::SmallMapVector<Value, Target, 2> targets;
+    nest->walk([&](AffineVectorStoreOp store) {
+      int64_t bytes = getVectorBytes(store);
+      auto result = dyn_cast<BlockArgument>(store.getMemRef());
+      if (bytes < leastBytes || !llvm::isPowerOf2_64(bytes) || !result ||
+          result.getOwner()->getParentOp() != getOperation() ||
+          !getOperation().getArgAttr(result.getArgNumber(), "polynest.result"))
+        return;
+      Target &target = targets[result];
+      target.result = result;
+      target.alignment = std::max(target.alignment, bytes);
+      target.stores.push_back(store);
+    });
+    SmallVector<Target, 1> list;
+    for (auto &[result, target] : targets)
+      list.push_back(std::move(target));
+    return list;
+  }
+
+  void runOnOperation() override {
+    if (thresholdKib == 0 || getOperation().isExternal())
+      return;
+    uint64_t thresholdBytes = uint64_t(thresholdKib) * 1024;
+    SmallVector<Decision> decisions;
+    for (Operation &nest : getOperation().getBody().front()) {
+      if (!isa<AffineForOp, AffineParallelOp>(nest) || nest.getNumResults())
+        continue;
+      Decision decision{&nest, {}};
+      for (Target &target : collect(&nest)) {
+        StringRef why = whyNotResult(target.result, thresholdBytes);
+        if (why.empty())
+          why = selectStores(target);
+        if (why.empty()) {
+          decision.targets.push_back(std::move(target));
+          continue;
+        }
+        ++numDeclined;
+        remark(RemarkKind::Declined, nest.getLoc(), passName, why)
+            << arg("result", target.result.getArgNumber())
+            << arg("threshold-kib", uint64_t(thresholdKib));
+      }
+      if (!decision.targets.empty())
+        decisions.push_back(std::move(decision));
+    }
+    for (const Decision &decision : decisions) {
+      for (const Target &target : decision.targets)
+        remark(RemarkKind::Applied, decision.nest->getLoc(), passName,
+               "result written past the caches")
+            << arg("result", target.result.getArgNumber())
+            << arg("stores", target.stores.size())
+            << arg("alignment-bytes", target.alignment);
+      numApplied += decision.targets.size();
+      apply(decision, thresholdBytes);
+    }
+  }
+
+  static constexpr uint64_t maxThresholdKib = UINT64_C(1) << 32;
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,143 @@
+// Properties: ordinary stores stay where the result fits the caches (@small),
+// is read (@read), has rows of no whole vectors (@odd), where iterations leave
+// gaps (@gaps), walk backwards (@back) or down columns (@columns), or write to
+// many rows at once (@many), and for what is no result (@buffer) or too narrow
+// a vector (@narrow).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=0}))' --remarks-filter='.*' 2>&1 | FileCheck %s --check-prefix=OFF
+
+// OFF-NOT: stream-stores
+//     OFF: func @small
+// OFF-NOT: scf.if
+
+// CHECK-LABEL: func @small
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="the result fits the caches"
+func.func @small(%x: vector<8xf32>, %r: memref<511x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 511 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<511x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @read
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="the result is read, or seen through a view"
+func.func @read(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result},
+                %s: memref<1xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  %a = affine.load %r[3, 4] : memref<1024x512xf32>
+  affine.store %a, %s[0] : memref<1xf32>
+  return
+}
+
+// CHECK-LABEL: func @odd
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @odd(%x: vector<8xf32>, %r: memref<1024x516xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x516xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @gaps
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="iterations leave gaps"
+func.func @gaps(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 16 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @back
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="iterations do not write one after the other"
+func.func @back(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, -%j + 504] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @columns
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="iterations leave gaps"
+func.func @columns(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %j = 0 to 512 step 8 {
+    affine.for %i = 0 to 1024 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @many
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="iterations write to too many rows"
+func.func @many(%x: vector<8xf32>, %r: memref<1025x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1025 step 5 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<1025x512xf32>, vector<8xf32>
+      affine.vector_store %x, %r[%i + 1, %j] : memref<1025x512xf32>, vector<8xf32>
+      affine.vector_store %x, %r[%i + 2, %j] : memref<1025x512xf32>, vector<8xf32>
+      affine.vector_store %x, %r[%i + 3, %j] : memref<1025x512xf32>, vector<8xf32>
+      affine.vector_store %x, %r[%i + 4, %j] : memref<1025x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @buffer
+//   CHECK-NOT: scf.if
+//       CHECK: return
+func.func @buffer(%x: vector<8xf32>) attributes {polynest.entry} {
+  %r = memref.alloc() : memref<1024x512xf32>
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @narrow
+//   CHECK-NOT: scf.if
+//       CHECK: return
+func.func @narrow(%x: vector<2xf32>, %r: memref<1024x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 step 2 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<2xf32>
+    }
+  }
+  return
+}
