@@ -646,6 +646,112 @@ static QuickResult tryQuick(const Instance &a, const Instance &b,
 }
 
 //===----------------------------------------------------------------------===//
+// Iterations of one loop
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What an index is while a loop runs: `factor` times its variable, plus a
+/// number from a range, plus terms that stand still.
+struct LoopIndex {
+  int64_t factor = 0, min = 0, max = 0;
+  SmallVector<std::pair<Value, int64_t>, 4> fixed;
+};
+} // namespace
+
+static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
+  int64_t product;
+  return !llvm::MulOverflow(value, factor, product) &&
+         !llvm::AddOverflow(sum, product, sum);
+}
+
+/// Adds `factor` times the expression; false where it is no sum of variables
+/// with known ranges and values from outside of the loop.
+static bool addTerms(LoopIndex &index, AffineExpr expr, int64_t factor,
+                     const AffineValueMap &map, AffineForOp loop) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return addScaled(index.min, constant.getValue(), factor) &&
+           addScaled(index.max, constant.getValue(), factor);
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+    if (expr.getKind() == AffineExprKind::Add)
+      return addTerms(index, binary.getLHS(), factor, map, loop) &&
+             addTerms(index, binary.getRHS(), factor, map, loop);
+    auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    return expr.getKind() == AffineExprKind::Mul && constant &&
+           !llvm::MulOverflow(factor, constant.getValue(), factor) &&
+           addTerms(index, binary.getLHS(), factor, map, loop);
+  }
+  auto dim = dyn_cast<AffineDimExpr>(expr);
+  Value value = map.getOperand(
+      dim ? dim.getPosition()
+          : map.getNumDims() + cast<AffineSymbolExpr>(expr).getPosition());
+  if (value == loop.getInductionVar())
+    return addScaled(index.factor, factor, 1);
+  if (!loop->isAncestor(value.getParentBlock()->getParentOp())) {
+    index.fixed.push_back({value, factor});
+    return true;
+  }
+  if (!isAffineInductionVar(value))
+    return false;
+  std::optional<IndexRange> range = getConstantRange(value);
+  return range && range->min <= range->max && factor != INT64_MIN &&
+         addScaled(index.min, factor < 0 ? range->max : range->min, factor) &&
+         addScaled(index.max, factor < 0 ? range->min : range->max, factor);
+}
+
+/// True if the terms that stand still are the same ones, and drop out.
+static bool haveEqualFixedTerms(const LoopIndex &a, const LoopIndex &b) {
+  SmallVector<std::pair<Value, int64_t>, 8> sum;
+  auto add = [&](Value value, int64_t factor) {
+    for (auto &[other, total] : sum)
+      if (other == value)
+        return addScaled(total, factor, 1);
+    sum.push_back({value, factor});
+    return true;
+  };
+  for (auto [value, factor] : a.fixed)
+    if (!add(value, factor))
+      return false;
+  for (auto [value, factor] : b.fixed)
+    if (factor == INT64_MIN || !add(value, -factor))
+      return false;
+  return llvm::all_of(sum, [](auto &term) { return term.second == 0; });
+}
+
+/// True if the two surely touch different elements in any two iterations of one
+/// run of the loop: their memory is made in it, or some index moves further in
+/// one step than all the loops inside move it. Nothing is solved.
+static bool touchApart(const Access &a, const Access &b, AffineForOp loop) {
+  if (a.base && a.base == b.base &&
+      getStorageKind(a.base) == StorageKind::Allocation &&
+      loop->isAncestor(Value(a.base).getParentBlock()->getParentOp()))
+    return true;
+  AddressPair address = compareAddresses(a, b);
+  if (address.kind == AddressPair::Anything)
+    return false;
+  for (unsigned r = 0, e = address.a.getNumResults(); r != e; ++r) {
+    LoopIndex x, y;
+    if (!addTerms(x, address.a.getResult(r), 1, address.a, loop) ||
+        !addTerms(y, address.b.getResult(r), 1, address.b, loop) ||
+        x.factor == 0 || x.factor != y.factor || x.factor == INT64_MIN ||
+        !haveEqualFixedTerms(x, y))
+      continue;
+    // x - y is factor * distance plus a number from [least, most]; elements in
+    // common need it in [1 - extent of x, extent of y - 1].
+    int64_t least, most, stride;
+    if (llvm::MulOverflow(std::abs(x.factor), loop.getStepAsInt(), stride) ||
+        llvm::SubOverflow(x.min, y.max, least) ||
+        llvm::SubOverflow(x.max, y.min, most) ||
+        llvm::AddOverflow(least, stride, least) ||
+        llvm::SubOverflow(most, stride, most))
+      continue;
+    if (stride > 0 && least > address.extentB[r] - 1 &&
+        most < 1 - address.extentA[r])
+      return true;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
 // Pairs of accesses
 //===----------------------------------------------------------------------===//
 
@@ -974,16 +1080,20 @@ static std::optional<unsigned> placeOf(const DependenceInfo &info,
 }
 
 /// Calls `visit` on each dependence between accesses inside `root` that is
-/// not carried outside of it; refuses those that are unknown.
+/// not carried outside of it; refuses those that are unknown. Pairs that `skip`
+/// accepts are not asked for.
 static bool forEachDependence(
     DependenceAnalysis &analysis, Operation *root, std::string *reason,
     llvm::function_ref<bool(const Access &, const Access &,
                             const DependenceInfo &, const DependenceVector &,
                             unsigned rootPlace)>
-        visit) {
+        visit,
+    llvm::function_ref<bool(const Access &, const Access &)> skip = {}) {
   SmallVector<Access, 8> accesses(analysis.accessesOf(root));
   return forEachPair(
       accesses, accesses, [&](const Access &source, const Access &sink) {
+        if (skip && skip(source, sink))
+          return true;
         DependenceInfo info = analysis.dependence(source, sink);
         if (info.kind == DepKind::None)
           return true;
@@ -1024,6 +1134,9 @@ bool DependenceAnalysis::loopIsParallel(AffineForOp loop, std::string *reason,
           return true;
         return refuse(reason, "loop carries a dependence of " +
                                   describePair(source, sink));
+      },
+      [&](const Access &source, const Access &sink) {
+        return touchApart(source, sink, loop);
       });
 }
 

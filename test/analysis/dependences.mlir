@@ -280,3 +280,71 @@ func.func @private_row(%A: memref<8x16xf32>, %z: f32) {
   }
   return
 }
+
+// Blocks of 8 that the loop inside fills, at any place of the loop outside.
+// CHECK-LABEL: dependences of @blocks{{$}}
+//       CHECK: parallel 0: legal
+//       CHECK: parallel 1: legal
+//       CHECK: parallel 2: legal
+func.func @blocks(%A: memref<8x64xf32> {polynest.result}, %c: f32) {
+  affine.for %o = 0 to 8 {
+    affine.for %i = 0 to 8 {
+      affine.for %k = 0 to 8 {
+        affine.store %c, %A[%o, %i * -8 + 63 - %k] : memref<8x64xf32>
+      }
+    }
+  }
+  return
+}
+
+// The same with one element in common with the next block.
+// CHECK-LABEL: dependences of @wide_blocks{{$}}
+//       CHECK: parallel 0: legal
+//       CHECK: parallel 1: illegal
+//       CHECK: parallel 2: legal
+func.func @wide_blocks(%A: memref<8x73xf32> {polynest.result}, %c: f32) {
+  affine.for %o = 0 to 8 {
+    affine.for %i = 0 to 8 {
+      affine.for %k = 0 to 9 {
+        affine.store %c, %A[%o, %i * 8 + %k] : memref<8x73xf32>
+      }
+    }
+  }
+  return
+}
+
+// And with vectors: four lanes from 4 on end with the block, from 5 on do not.
+// CHECK-LABEL: dependences of @vector_blocks{{$}}
+//       CHECK: parallel 0: legal
+//       CHECK: parallel 1: legal
+//       CHECK: parallel 2: illegal
+//       CHECK: parallel 3: illegal
+func.func @vector_blocks(%A: memref<73xf32> {polynest.result}, %v: vector<4xf32>) {
+  affine.for %i = 0 to 64 step 8 {
+    affine.for %k = 0 to 5 step 4 {
+      affine.vector_store %v, %A[%i + %k] : memref<73xf32>, vector<4xf32>
+    }
+  }
+  affine.for %i = 0 to 64 step 8 {
+    affine.for %k = 0 to 6 {
+      affine.vector_store %v, %A[%i + %k] : memref<73xf32>, vector<4xf32>
+    }
+  }
+  return
+}
+
+// What is made in an iteration is that iteration's, however it is indexed.
+// CHECK-LABEL: dependences of @own_buffer{{$}}
+//       CHECK: parallel 0: legal
+//       CHECK: parallel 1: illegal
+func.func @own_buffer(%A: memref<64xf32> {polynest.result}, %c: f32) {
+  affine.for %i = 0 to 64 {
+    %b = memref.alloc() : memref<8xf32>
+    affine.for %k = 0 to 64 {
+      affine.store %c, %b[%k floordiv 8] : memref<8xf32>
+    }
+    %x = affine.load %b[%i mod 8] : memref<8xf32>
+    affine.store %x, %A[%i] : memref<64xf32>
+  }
+  return
+}
