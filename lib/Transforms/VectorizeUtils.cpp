@@ -371,8 +371,11 @@ public:
         width(stage.width), interleave(stage.interleave),
         shift(stage.shift), lattice{AffineForOp(plan.loop).getStepAsInt(),
                                     stage.width,
-                                    stage.shift ? std::nullopt
-                                                : plan.trip.start} {}
+                                    // A vector moved back is off the lattice.
+                                    stage.shift ||
+                                            stage.kind == VectorStage::MovedBack
+                                        ? std::nullopt
+                                        : plan.trip.start} {}
 
   /// The body of the loop for lanes that start at `iv`; gives what is yielded.
   SmallVector<Value> emitBody(OpBuilder &builder, AffineForOp loop, Value iv,
