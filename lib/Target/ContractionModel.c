@@ -26,20 +26,37 @@ static int64_t padded_points(int64_t trips, int64_t tile, int64_t inner,
          round_up(rest * inner, unit);
 }
 
-/* The tile between half of the even one and `most` that loses fewest points;
- * the largest of equals, for fewer blocks. */
+static int64_t gcd_of(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* The tile that loses fewest points: the even one, or one of whole units from
+ * half of that to `most`; of equals the one next to the even one. */
 static int64_t best_tile(int64_t trips, int64_t most, int64_t inner,
                          int64_t unit) {
   int64_t even = ceil_div(trips, ceil_div(trips, most));
   int64_t best = even;
   int64_t fewest = padded_points(trips, even, inner, unit);
-  for (int64_t tile = most; tile >= max_i64(even / 2, 1); --tile) {
-    int64_t points = padded_points(trips, tile, inner, unit);
-    /* Half a percent is not worth uneven blocks. */
-    if (points >= fewest - fewest / 200)
-      continue;
-    fewest = points;
-    best = tile;
+  int64_t quantum = unit / gcd_of(unit, inner);
+  int64_t start = round_up(even, quantum);
+  for (int64_t i = 0; start + i <= most || 2 * (start - i) >= even;
+       i += quantum) {
+    const int64_t tiles[] = {start + i, start - i};
+    for (int t = 0; t < 2; ++t) {
+      if (tiles[t] > most || tiles[t] < quantum)
+        continue;
+      int64_t points = padded_points(trips, tiles[t], inner, unit);
+      /* Half a percent is not worth uneven blocks. */
+      if (points >= fewest - fewest / 200)
+        continue;
+      fewest = points;
+      best = tiles[t];
+    }
   }
   return best;
 }
@@ -142,7 +159,8 @@ static bool cut_depth(const pn_model_core_t *core,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
   int64_t row = (int64_t)core->accumulator_bytes * (tile->nr + 2 * tile->mr);
   int64_t most = share_bytes(&core->caches[0]) * 3 / 4 / row;
-  return pn_model_cut_loops(&contraction->k, max_i64(most, 16), 1, out_k);
+  return pn_model_cut_loops(&contraction->k, max_i64(most, 16), core->lanes,
+                            out_k);
 }
 
 bool pn_model_contraction_plan(const pn_model_core_t *core,

@@ -89,6 +89,13 @@ struct Decision {
   /// Of the plain load behind rowSide, with RowMode::InPlace.
   AffineLoadOp rowLoad;
   int64_t rowStep = 0;
+  /// The columns are packed once, before the nest; else block by block.
+  bool packsAhead = false;
+  /// Packed columns lie panel by panel, each as wide as the micro-tile; else
+  /// whole rows of the block, where a panel would cut through a loop.
+  bool panels = false;
+  /// Columns lie along the depth in memory: packing transposes.
+  bool transposes = false;
 
   const ContractionOperand &rowSide() const {
     return leftIsRow ? contraction.left : contraction.right;
@@ -242,6 +249,114 @@ static bool readsInPlace(Decision &decision) {
   return true;
 }
 
+/// True if each element is read in one iteration only, as far as the form of
+/// the indices tells: no index adds two loops.
+static bool readsOnce(const ContractionOperand &operand) {
+  return llvm::all_of(operand.slice, [](Operation *op) {
+    if (isa<memref::LoadOp>(op) || op->getNumRegions() != 0)
+      return false;
+    if (!isa<AffineLoadOp>(op))
+      return true;
+    SmallVector<Access, 1> accesses;
+    collectAccesses(op, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return false;
+    AffineValueMap &map = accesses[0].map;
+    for (unsigned d = 0; d < map.getNumResults(); ++d) {
+      unsigned loops = 0;
+      for (unsigned i = 0; i < map.getNumDims(); ++i)
+        loops += map.getResult(d).isFunctionOfDim(i) &&
+                 isAffineInductionVar(map.getOperand(i));
+      if (loops > 1)
+        return false;
+    }
+    return true;
+  });
+}
+
+/// True if all that the operand reads is there for any values of its loops,
+/// even if the nest does not run.
+static bool readsInBounds(const ContractionOperand &operand) {
+  return llvm::all_of(operand.slice, [](Operation *op) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    if (!load)
+      return true;
+    SmallVector<Access, 1> accesses;
+    collectAccesses(op, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return false;
+    auto ranges = getConstantRange(accesses[0]);
+    MemRefType type = load.getMemRefType();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d) || !ranges[d] || ranges[d]->min < 0 ||
+          ranges[d]->max >= type.getDimSize(d))
+        return false;
+    return true;
+  });
+}
+
+/// True if the columns may be packed for the whole nest: sizes are constant and
+/// what is read early would be read anyway, or is there.
+static bool canPackAhead(const Decision &decision) {
+  for (const Group *group :
+       {&decision.batch, &decision.columns, &decision.depth})
+    for (const CutLoop &cut : group->loops)
+      if (!cut.trips)
+        return false;
+  bool rowsRun = llvm::all_of(decision.rows.loops, [](const CutLoop &cut) {
+    return cut.trips.has_value();
+  });
+  return readsOnce(decision.columnSide()) &&
+         (rowsRun || readsInBounds(decision.columnSide()));
+}
+
+/// The load of an operand that is one load and casts of its value, else null.
+static AffineLoadOp getCastLoad(const ContractionOperand &operand) {
+  AffineLoadOp found;
+  llvm::SmallPtrSet<Operation *, 8> values;
+  for (Operation *op : operand.slice) {
+    if (isa<AffineApplyOp>(op))
+      continue;
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      if (found)
+        return {};
+      found = load;
+    } else if (!OpTrait::hasElementwiseMappableTraits(op) ||
+               op->getNumResults() != 1 ||
+               !llvm::all_of(op->getOperands(), [&](Value value) {
+                 return value.getDefiningOp() &&
+                        values.contains(value.getDefiningOp());
+               }))
+      return {};
+    values.insert(op);
+  }
+  return found;
+}
+
+/// True if whole squares of vectors may be loaded along the depth and turned in
+/// registers: a plain load, contiguous along the innermost depth loop only.
+static bool shouldTranspose(const Decision &decision) {
+  AffineLoadOp load = getCastLoad(decision.columnSide());
+  if (!load || !VectorType::isValidElementType(load.getType()) ||
+      load.getType().getIntOrFloatBitWidth() % 8 != 0)
+    return false;
+  const CutLoop &deep = decision.depth.loops.back();
+  const CutLoop &wide = decision.columns.loops.back();
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  // A rest begins at one affine place only where full blocks have none.
+  auto splits = [&](const CutLoop &cut) {
+    return cut.tile >= lanes &&
+           (cut.isWhole() || cut.isEven() || cut.tile % lanes == 0);
+  };
+  AffineForOp deepLoop = deep.loop, wideLoop = wide.loop;
+  std::optional<int64_t> alongDepth =
+      getSliceStride(decision.columnSide(), deepLoop);
+  std::optional<int64_t> alongColumns =
+      getSliceStride(decision.columnSide(), wideLoop);
+  return alongDepth && *alongDepth == 1 && alongColumns && *alongColumns != 1 &&
+         splits(deep) && splits(wide);
+}
+
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
@@ -326,6 +441,12 @@ static bool choose(Decision &decision, const ContractionMachine &machine) {
   decision.rowMode = readsInPlace(decision)           ? RowMode::InPlace
                      : alongDepth && *alongDepth == 1 ? RowMode::PackedByRow
                                                       : RowMode::PackedByDepth;
+  decision.packsAhead =
+      !llvm::all_of(decision.rows.loops,
+                    [](const CutLoop &cut) { return cut.isWhole(); }) &&
+      canPackAhead(decision);
+  decision.transposes = shouldTranspose(decision);
+  decision.panels = decision.plan.n.inner == 1;
   return true;
 }
 
@@ -357,9 +478,9 @@ private:
   Bounds boundsOf(const CutLoop &cut, int64_t scale);
   Bounds pointsOf(const Group &group);
   AffineForOp makeLoop(const Bounds &bounds, int64_t step = 1,
-                       ValueRange carried = {});
+                       ValueRange carried = {}, const Bounds *lower = nullptr);
   void openBlocks(const Group &group);
-  void openPoints(const Group &group);
+  void openPoints(ArrayRef<CutLoop> loops);
   Value ivOf(const CutLoop &cut);
   AffineExpr pointExpr(const Group &group, SmallVectorImpl<Value> &operands);
   IRMapping mapIvs(ArrayRef<const Group *> groups);
@@ -371,6 +492,21 @@ private:
   Value makeBuffer(ArrayRef<int64_t> shape);
   void pack(Value buffer, const ContractionOperand &operand, const Group &outer,
             const Group &inner);
+  void storePacked(Value buffer, const ContractionOperand &operand,
+                   const Group &outer, const Group &inner);
+  void packTransposed(Value buffer, const Group &depth);
+  void packSquare(Value buffer, const Group &depth, Value column, Value row);
+  Bounds wholeVectors(Bounds bounds);
+  Value packAhead(int64_t columnStride);
+  void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
+                      int64_t columnStride);
+  void openColumns();
+  void closePoints();
+  void finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
+                   AffineExpr column, AffineExpr panel = {},
+                   AffineExpr lane = {});
+  void addPlace(SmallVectorImpl<AffineExpr> &place,
+                SmallVectorImpl<Value> &operands);
   void emitInit(Value block);
   void emitKernel(Value block, Value rows, Value columns);
   void emitEpilogue(Value block);
@@ -390,6 +526,10 @@ private:
   Location loc;
   Type type;
   Value flatRows;
+  /// The columns are packed for the whole nest, not for the open block.
+  bool isAhead = false;
+  /// Panel and lane of the open column.
+  Value openPanel, openLane;
   /// Induction variables that were made; most end up composed into accesses.
   SmallVector<AffineApplyOp> applies;
   /// Number of the block and of the point in it, for loops that are open.
@@ -466,12 +606,13 @@ Bounds Emitter::pointsOf(const Group &group) {
   return bounds;
 }
 
-/// Opens a loop from 0; the builder goes inside.
+/// Opens a loop, from 0 without `lower`; the builder goes inside.
 AffineForOp Emitter::makeLoop(const Bounds &bounds, int64_t step,
-                              ValueRange carried) {
-  auto loop = AffineForOp::create(builder, loc, ValueRange(),
-                                  builder.getConstantAffineMap(0),
-                                  bounds.operands, bounds.map, step, carried);
+                              ValueRange carried, const Bounds *lower) {
+  auto loop = AffineForOp::create(
+      builder, loc, lower ? ValueRange(lower->operands) : ValueRange(),
+      lower ? lower->map : builder.getConstantAffineMap(0), bounds.operands,
+      bounds.map, step, carried);
   if (carried.empty())
     builder.setInsertionPoint(loop.getBody()->getTerminator());
   else
@@ -498,8 +639,8 @@ void Emitter::openBlocks(const Group &group) {
 }
 
 /// Opens the loops over the points of a block.
-void Emitter::openPoints(const Group &group) {
-  for (const CutLoop &cut : group.loops)
+void Emitter::openPoints(ArrayRef<CutLoop> loops) {
+  for (const CutLoop &cut : loops)
     if (!cut.isPlain() && !(cut.trips && *cut.trips == 1))
       pointOf[cut.loop] = makeLoop(boundsOf(cut, 1)).getInductionVar();
 }
@@ -601,28 +742,293 @@ Value Emitter::makeBuffer(ArrayRef<int64_t> shape) {
 void Emitter::pack(Value buffer, const ContractionOperand &operand,
                    const Group &outer, const Group &inner) {
   OpBuilder::InsertionGuard guard(builder);
-  openPoints(outer);
-  openPoints(inner);
+  openPoints(outer.loops);
+  if (&operand == &decision.columnSide())
+    openColumns();
+  else
+    openPoints(inner.loops);
+  storePacked(buffer, operand, outer, inner);
+  closePoints();
+}
+
+/// Evaluates an operand at the open point.
+void Emitter::storePacked(Value buffer, const ContractionOperand &operand,
+                          const Group &outer, const Group &inner) {
   IRMapping mapping = mapIvs({&decision.batch, &outer, &inner});
   Value value = cloneOperand(operand, mapping);
   // The side that is always packed takes the sign.
   if (decision.contraction.subtracts && &operand == &decision.columnSide())
     value = negate(value);
   SmallVector<Value> operands;
-  AffineExpr row = pointExpr(outer, operands);
-  AffineExpr column = pointExpr(inner, operands);
+  SmallVector<AffineExpr> place;
+  if (&operand == &decision.columnSide()) {
+    addPlace(place, operands);
+    AffineExpr row = pointExpr(outer, operands);
+    AffineExpr panel, lane;
+    if (openPanel) {
+      panel = builder.getAffineDimExpr(operands.size());
+      lane = builder.getAffineDimExpr(operands.size() + 1);
+      operands.append({openPanel, openLane});
+    }
+    AffineExpr column = pointExpr(inner, operands);
+    finishPlace(place, row, column, panel, lane);
+  } else {
+    place.push_back(pointExpr(outer, operands));
+    place.push_back(pointExpr(inner, operands));
+  }
   AffineStoreOp::create(
       builder, loc, value, buffer,
-      AffineMap::get(operands.size(), 0, {row, column}, builder.getContext()),
+      AffineMap::get(operands.size(), 0, place, builder.getContext()),
       operands);
+}
+
+/// The leading indices of packed columns: with those packed for the whole nest,
+/// where the open blocks of batch and columns lie.
+void Emitter::addPlace(SmallVectorImpl<AffineExpr> &place,
+                       SmallVectorImpl<Value> &operands) {
+  if (!isAhead)
+    return;
+  for (const Group *group : {&decision.batch, &decision.columns})
+    for (const CutLoop &cut : group->loops)
+      if (Value block = blockOf.lookup(cut.loop)) {
+        place.push_back(builder.getAffineDimExpr(operands.size()));
+        operands.push_back(block);
+      }
+}
+
+/// The last indices of packed columns: panel, depth, lane, or depth, column.
+void Emitter::finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
+                          AffineExpr column, AffineExpr panel,
+                          AffineExpr lane) {
+  int64_t nr = decision.plan.tile.nr;
+  if (!decision.panels) {
+    place.append({depth, column});
+    return;
+  }
+  place.append(
+      {panel ? panel : column.floorDiv(nr), depth, lane ? lane : column % nr});
+}
+
+/// Opens the loops over the columns of a block, panel by panel.
+void Emitter::openColumns() {
+  if (!decision.panels) {
+    openPoints(decision.columns.loops);
+    return;
+  }
+  int64_t nr = decision.plan.tile.nr;
+  const CutLoop &wide = decision.columns.loops.back();
+  Bounds count = pointsOf(decision.columns), panels = count, lanes = count;
+  SmallVector<AffineExpr> panelCounts, laneCounts;
+  unsigned dims = count.map.getNumDims();
+  bool isExact = count.map.isSingleConstant() &&
+                 count.map.getSingleConstantResult() % nr == 0;
+  laneCounts.push_back(builder.getAffineConstantExpr(nr));
+  for (AffineExpr result : count.map.getResults()) {
+    panelCounts.push_back(result.ceilDiv(nr));
+    if (!isExact)
+      laneCounts.push_back(result - builder.getAffineDimExpr(dims) * nr);
+  }
+  panels.map = AffineMap::get(dims, count.map.getNumSymbols(), panelCounts,
+                              builder.getContext());
+  openPanel = makeLoop(panels).getInductionVar();
+  lanes.operands.insert(lanes.operands.begin() + dims, openPanel);
+  std::tie(lanes.map, lanes.operands) =
+      compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), laneCounts,
+                             builder.getContext()),
+              lanes.operands);
+  openLane = makeLoop(lanes).getInductionVar();
+  auto point = AffineApplyOp::create(
+      builder, loc,
+      AffineMap::get(
+          2, 0, builder.getAffineDimExpr(0) * nr + builder.getAffineDimExpr(1)),
+      ValueRange{openPanel, openLane});
+  applies.push_back(point);
+  pointOf[wide.loop] = point;
+}
+
+void Emitter::closePoints() {
   pointOf.clear();
+  openPanel = openLane = {};
+}
+
+/// The shape of packed columns behind the indices of blocks.
+void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
+                             int64_t columnStride) {
+  int64_t nr = decision.plan.tile.nr;
+  if (!decision.panels)
+    shape.append({depth, columnStride});
+  else
+    shape.append(
+        {int64_t(llvm::divideCeil(decision.columns.points, nr)), depth, nr});
+}
+
+/// Packs the columns of the whole nest in front of it.
+Value Emitter::packAhead(int64_t columnStride) {
+  isAhead = true;
+  pn_model_block_t all = {};
+  all.tile = *getTrips(decision.contraction.reductionLoops.front());
+  Group depth = makeGroup(decision.contraction.reductionLoops, &all);
+  SmallVector<int64_t> shape;
+  for (const Group *group : {&decision.batch, &decision.columns})
+    for (const CutLoop &cut : group->loops)
+      if (!cut.isWhole())
+        shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
+  addPackedShape(shape, depth.points, columnStride);
+  Value buffer = makeBuffer(shape);
+  OpBuilder::InsertionGuard guard(builder);
+  openBlocks(decision.batch);
+  if (decision.transposes) {
+    openBlocks(decision.columns);
+    packTransposed(buffer, depth);
+  } else {
+    // Along whole rows of the source.
+    openPoints(depth.loops);
+    openBlocks(decision.columns);
+    openColumns();
+    storePacked(buffer, decision.columnSide(), depth, decision.columns);
+    closePoints();
+  }
+  for (const Group *group : {&decision.batch, &decision.columns})
+    for (const CutLoop &cut : group->loops)
+      blockOf.erase(cut.loop);
+  return buffer;
+}
+
+/// Packs columns that lie along the depth in memory: squares of vectors are
+/// turned in registers, the rest goes element by element.
+void Emitter::packTransposed(Value buffer, const Group &depth) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  const CutLoop &deep = depth.loops.back();
+  const CutLoop &wide = decision.columns.loops.back();
+  openPoints(ArrayRef(depth.loops).drop_back());
+  openPoints(ArrayRef(decision.columns.loops).drop_back());
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp columns = makeLoop(wholeVectors(boundsOf(wide, 1)), lanes);
+    AffineForOp rows = makeLoop(wholeVectors(boundsOf(deep, 1)), lanes);
+    columns->setAttr(kVectorized, builder.getUnitAttr());
+    rows->setAttr(kVectorized, builder.getUnitAttr());
+    packSquare(buffer, depth, columns.getInductionVar(),
+               rows.getInductionVar());
+  }
+  auto hasRest = [&](const CutLoop &cut) {
+    return cut.tile % lanes != 0 || !cut.trips || *cut.trips % lanes != 0;
+  };
+  auto packRest = [&](const Bounds &columns, const Bounds *firstColumn,
+                      const Bounds &rows, const Bounds *firstRow) {
+    OpBuilder::InsertionGuard inner(builder);
+    pointOf[wide.loop] =
+        makeLoop(columns, 1, {}, firstColumn).getInductionVar();
+    pointOf[deep.loop] = makeLoop(rows, 1, {}, firstRow).getInductionVar();
+    storePacked(buffer, decision.columnSide(), depth, decision.columns);
+  };
+  Bounds rows = boundsOf(deep, 1), columns = boundsOf(wide, 1);
+  // Where whole vectors end; in full blocks of an uneven loop at or behind the
+  // end.
+  auto restOf = [&](Bounds bounds) {
+    Bounds rest = wholeVectors(bounds);
+    rest.map = rest.map.getSubMap({rest.map.getNumResults() - 1});
+    return rest;
+  };
+  if (hasRest(deep)) {
+    Bounds first = restOf(rows);
+    packRest(columns, nullptr, rows, &first);
+  }
+  if (hasRest(wide)) {
+    Bounds first = restOf(columns);
+    packRest(columns, &first, wholeVectors(rows), nullptr);
+  }
+  closePoints();
+}
+
+/// The bounds in whole vectors.
+Bounds Emitter::wholeVectors(Bounds bounds) {
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  SmallVector<AffineExpr> results =
+      llvm::map_to_vector(bounds.map.getResults(), [&](AffineExpr expr) {
+        return expr.floorDiv(lanes) * lanes;
+      });
+  bounds.map = simplifyAffineMap(AffineMap::get(bounds.map.getNumDims(),
+                                                bounds.map.getNumSymbols(),
+                                                results, builder.getContext()));
+  return bounds;
+}
+
+/// Loads one vector along the depth for each of `lanes` columns, turns the
+/// square in registers and stores one vector along the columns for each depth.
+void Emitter::packSquare(Value buffer, const Group &depth, Value column,
+                         Value row) {
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  const CutLoop &deep = depth.loops.back();
+  const CutLoop &wide = decision.columns.loops.back();
+  AffineExpr first = builder.getAffineDimExpr(0);
+  pointOf[deep.loop] = row;
+  SmallVector<Value> vectors;
+  for (int64_t i = 0; i < lanes; ++i) {
+    auto shifted = AffineApplyOp::create(
+        builder, loc, AffineMap::get(1, 0, first + i), ValueRange{column});
+    applies.push_back(shifted);
+    pointOf[wide.loop] = shifted;
+    IRMapping mapping = mapIvs({&decision.batch, &depth, &decision.columns});
+    for (Operation *op : decision.columnSide().slice) {
+      auto load = dyn_cast<AffineLoadOp>(op);
+      if (!load) {
+        Operation *copy = builder.clone(*op, mapping);
+        if (!isa<AffineApplyOp>(op))
+          copy->getResult(0).setType(
+              VectorType::get({lanes}, copy->getResult(0).getType()));
+        continue;
+      }
+      auto [map, operands] =
+          compose(load.getAffineMap(),
+                  llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
+                    return mapping.lookupOrDefault(value);
+                  }));
+      mapping.map(load.getResult(),
+                  AffineVectorLoadOp::create(
+                      builder, loc, VectorType::get({lanes}, load.getType()),
+                      load.getMemRef(), map, operands)
+                      .getResult());
+    }
+    Value value = mapping.lookupOrDefault(decision.columnSide().value);
+    vectors.push_back(decision.contraction.subtracts ? negate(value) : value);
+  }
+  // Halves of ever larger blocks change places.
+  for (int64_t half = 1; half < lanes; half *= 2)
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & half)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        bool isUpper = lane & half;
+        low.push_back(isUpper ? lanes + lane - half : lane);
+        high.push_back(isUpper ? lanes + lane : lane + half);
+      }
+      Value a = vectors[i], b = vectors[i + half];
+      vectors[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
+      vectors[i + half] = vector::ShuffleOp::create(builder, loc, a, b, high);
+    }
+  pointOf[wide.loop] = column;
+  SmallVector<Value> operands;
+  SmallVector<AffineExpr> place;
+  addPlace(place, operands);
+  AffineExpr depthExpr = pointExpr(depth, operands);
+  finishPlace(place, depthExpr, pointExpr(decision.columns, operands));
+  for (int64_t i = 0; i < lanes; ++i) {
+    SmallVector<AffineExpr> at(place);
+    at[at.size() - 2] = at[at.size() - 2] + i;
+    AffineVectorStoreOp::create(
+        builder, loc, vectors[i], buffer,
+        AffineMap::get(operands.size(), 0, at, builder.getContext()), operands);
+  }
 }
 
 /// Puts what the sums start from in the block of accumulators.
 void Emitter::emitInit(Value block) {
   OpBuilder::InsertionGuard guard(builder);
-  openPoints(decision.rows);
-  openPoints(decision.columns);
+  openPoints(decision.rows.loops);
+  openPoints(decision.columns.loops);
   IRMapping mapping =
       mapIvs({&decision.batch, &decision.rows, &decision.columns});
   cloneInto(decision.contraction.initSlice, mapping);
@@ -633,14 +1039,14 @@ void Emitter::emitInit(Value block) {
       builder, loc, mapping.lookupOrDefault(decision.contraction.init), block,
       AffineMap::get(operands.size(), 0, {row, column}, builder.getContext()),
       operands);
-  pointOf.clear();
+  closePoints();
 }
 
 /// Runs the code behind the sums over the block.
 void Emitter::emitEpilogue(Value block) {
   OpBuilder::InsertionGuard guard(builder);
-  openPoints(decision.rows);
-  openPoints(decision.columns);
+  openPoints(decision.rows.loops);
+  openPoints(decision.columns.loops);
   IRMapping mapping =
       mapIvs({&decision.batch, &decision.rows, &decision.columns});
   cloneInto(decision.contraction.epilogueSlice, mapping);
@@ -658,7 +1064,7 @@ void Emitter::emitEpilogue(Value block) {
   for (Operation *op = sum->getNextNode();
        !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
     cloneOne(op, mapping);
-  pointOf.clear();
+  closePoints();
 }
 
 /// Where row `row` of the micro-tile begins in the operand, at depth 0 of the
@@ -770,6 +1176,28 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
   auto placeOf = [&](int64_t r, int64_t v) {
     return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
   };
+  // Packed columns: leading indices, then depth and column.
+  SmallVector<Value> columnOperands;
+  SmallVector<AffineExpr> columnPlace;
+  addPlace(columnPlace, columnOperands);
+  AffineExpr depthBase = builder.getAffineConstantExpr(0);
+  if (isAhead) {
+    int64_t weight = 1;
+    for (const CutLoop &cut : llvm::reverse(decision.depth.loops)) {
+      if (Value open = blockOf.lookup(cut.loop)) {
+        depthBase =
+            depthBase + builder.getAffineDimExpr(columnOperands.size()) *
+                            (cut.tile * weight);
+        columnOperands.push_back(open);
+      }
+      weight *= *cut.trips;
+    }
+  }
+  unsigned kPosition = columnOperands.size();
+  AffineExpr columnExpr = builder.getAffineDimExpr(kPosition + 1);
+  finishPlace(columnPlace, depthBase + builder.getAffineDimExpr(kPosition),
+              columnExpr, columnExpr.floorDiv(tile.nr),
+              builder.getAffineConstantExpr(0));
   SmallVector<Value> addresses(tile.mr), sums;
   if (decision.rowMode == RowMode::InPlace)
     for (int64_t r = 0; r < tile.mr; ++r)
@@ -784,11 +1212,16 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
     AffineForOp overDepth = makeLoop(pointsOf(decision.depth), 1, sums);
     mark(overDepth);
     Value k = overDepth.getInductionVar();
+    columnOperands.push_back(k);
+    columnOperands.push_back(column);
     SmallVector<Value> lanesOfB, updated;
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      lanesOfB.push_back(AffineVectorLoadOp::create(builder, loc, vectorType,
-                                                    columns, placeOf(0, v),
-                                                    ValueRange{k, column}));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      SmallVector<AffineExpr> at(columnPlace);
+      at.back() = at.back() + v * lanes;
+      lanesOfB.push_back(AffineVectorLoadOp::create(
+          builder, loc, vectorType, columns,
+          AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
+    }
     for (int64_t r = 0; r < tile.mr; ++r) {
       Value element = rowElement(rows, row, r, k, addresses[r]);
       Value spread =
@@ -832,11 +1265,16 @@ void Emitter::emit() {
   int64_t columnStride = strideOf(decision.columns.points, tile.nr);
   if (decision.rowMode == RowMode::InPlace)
     flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
+  Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
   openBlocks(decision.batch);
   openBlocks(decision.columns);
   openBlocks(decision.rows);
   Value block = makeBuffer({rowCount, columnStride});
-  Value columns = makeBuffer({decision.depth.points, columnStride});
+  if (!columns) {
+    SmallVector<int64_t> shape;
+    addPackedShape(shape, decision.depth.points, columnStride);
+    columns = makeBuffer(shape);
+  }
   Value rows;
   if (decision.rowMode == RowMode::PackedByRow)
     rows = makeBuffer({rowCount, strideOf(decision.depth.points, 1)});
@@ -847,7 +1285,10 @@ void Emitter::emit() {
   {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.depth);
-    pack(columns, decision.columnSide(), decision.depth, decision.columns);
+    if (!isAhead && decision.transposes)
+      packTransposed(columns, decision.depth);
+    else if (!isAhead)
+      pack(columns, decision.columnSide(), decision.depth, decision.columns);
     if (decision.rowMode == RowMode::PackedByRow)
       pack(rows, decision.rowSide(), decision.rows, decision.depth);
     if (decision.rowMode == RowMode::PackedByDepth)
@@ -969,6 +1410,8 @@ struct BlockContractionsPass
         << arg("block-columns", plan.n.points)
         << arg("block-depth", plan.k.points)
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
+        << arg("columns-ahead", decision.packsAhead)
+        << arg("transposed", decision.transposes)
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);
   }

@@ -22,11 +22,11 @@
 // CORES: option cores has value 0; it must be 1 to 65536
 
 // 3/4 of 64 KiB hold 49152 / (4 * 28) = 438 rows of both panels, of 8 KiB 54:
-// 512 in 2 or 10 parts.
+// 512 in 2 or 10 parts, and of whole vectors 256 or 48.
 // CHECK-LABEL: func @matmul
 //       LARGE: affine.for %{{.+}} = 0 to 2 {
 //       LARGE: :12 = affine.for %{{.+}} = 0 to 256 iter_args
-//       SMALL: affine.for %{{.+}} = 0 to 10 {
+//       SMALL: affine.for %{{.+}} = 0 to 11 {
 //       SMALL: :12 = affine.for %{{.+}} = 0 to min
 //       CHECK: return
 func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,

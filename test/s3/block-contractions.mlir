@@ -1,53 +1,65 @@
 // Properties: a matrix product is cut in blocks with a private buffer of sums,
-// the columns packed, the rows read where they are, and a micro-kernel that
-// fills the registers (@matmul, for 16 registers of 8 lanes and 32 of 16); rows
+// the columns packed before, the rows read where they are, and a micro-kernel
+// that fills the registers (@matmul, for 16 registers of 8 lanes and 32 of 16); rows
 // past the end read the last one again (@edge); what starts the sums and what
 // follows them runs over the block (@bias); a convolution packs windows of one
 // block only (@convolution); a row count that is not constant (@dynamic);
 // operands are evaluated while they are packed (@cast); a difference negates
-// the columns (@difference). A second run changes nothing.
+// the columns (@difference); columns that lie along the reduction are turned in
+// registers (@transposed). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
 // RUN: FileCheck %s --check-prefixes=CHECK,AVX2 < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=512 vector-registers=32 l1-size-kib=48 l2-size-kib=1024}))' | FileCheck %s --check-prefixes=CHECK,AVX512
 
-// With AVX2 6 rows of 2 vectors of 8. Depth: 3/4 of 32 KiB hold 24576 / (4 * (16 +
-// 2 * 6)) = 219 rows of both panels; 512 in 3 parts is 171.
-// With AVX-512 6 rows of 4 vectors of 16: 36864 / (4 * (64 + 2 * 6)) = 121; 512 in
-// 5 parts is 103.
+// With AVX2 6 rows of 2 vectors of 8. Depth: 3/4 of 32 KiB hold 24576 / (4 * (16
+// + 2 * 6)) = 219 rows of both panels; 512 in 3 parts of whole vectors: 176.
+// With AVX-512 6 rows of 4 vectors of 16: 36864 / (4 * (64 + 2 * 6)) = 121; 512
+// in 5 parts of whole vectors: 112.
 // CHECK-LABEL: func @matmul
-//       CHECK: %[[ROWS:.+]] = memref.collapse_shape %{{.+}} {{\[\[}}0, 1]]
-//       CHECK: affine.for %[[JB:.+]] = 0 to
+//  CHECK-SAME: %[[X:.+]]: memref<768x512xf32>, %[[Y:.+]]: memref<512x1024xf32>, %[[Z:[a-z0-9]+]]:
+//       CHECK: %[[ROWS:.+]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1]]
+//
+// The columns, once: blocks of panels, each as deep as the matrix.
+//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x16xf32>
+//      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x64xf32>
+//       CHECK: affine.for %[[K:.+]] = 0 to 512 {
+//       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
+//       CHECK: affine.for %[[P:.+]] = 0 to [[PANELS]] {
+//       CHECK: affine.for %[[L:.+]] = 0 to {{16|64}} {
+//       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[K]], %[[JB]]
+//       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[K]], %[[L]]]
+//
+// Blocks of the result.
+//       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[IB:.+]] = 0 to
 //       CHECK: %[[S:.+]] = memref.alloc()
-//       CHECK: %[[B:.+]] = memref.alloc()
 //       CHECK: affine.for %[[I:.+]] = 0 to
 //       CHECK: affine.for %[[J:.+]] = 0 to
 //       CHECK: affine.store %{{.+}}, %[[S]][%[[I]], %[[J]]]
-//        AVX2: affine.for %[[KB:.+]] = 0 to 3
-//      AVX512: affine.for %[[KB:.+]] = 0 to 5
-//        AVX2: affine.for %[[K:.+]] = 0 to min #{{.+}}(%[[KB]])
-//      AVX512: affine.for %[[K:.+]] = 0 to min #{{.+}}(%[[KB]])
-//       CHECK: affine.for %[[J:.+]] = 0 to
-//        AVX2: affine.load %{{.+}}[%[[KB]] * 171 + %[[K]], %[[JB]]
-//      AVX512: affine.load %{{.+}}[%[[KB]] * 103 + %[[K]], %[[JB]]
-//       CHECK: affine.store %{{.+}}, %[[B]][%[[K]], %[[J]]]
+//        AVX2: affine.for %[[KB:.+]] = 0 to 3 {
+//      AVX512: affine.for %[[KB:.+]] = 0 to 5 {
+//
+// The micro-kernel.
 //        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step 16
 //      AVX512: affine.for %[[J:.+]] = 0 to {{.*}} step 64
 //       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step 6
 //       CHECK: affine.vector_load %[[S]][%[[I]], %[[J]]]
 //        AVX2: :12 = affine.for %[[K:.+]] = 0 to {{.*}}vector<8xf32>
 //      AVX512: :24 = affine.for %[[K:.+]] = 0 to {{.*}}vector<16xf32>
-//       CHECK: affine.vector_load %[[B]][%[[K]], %[[J]]]
+//        AVX2: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 16, %[[KB]] * 176 + %[[K]], 0]
+//      AVX512: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 64, %[[KB]] * 112 + %[[K]], 0]
 //       CHECK: %[[A:.+]] = memref.load %[[ROWS]]
 //       CHECK: %[[AA:.+]] = vector.broadcast %[[A]]
 //       CHECK: vector.fma %[[AA]]
 //       CHECK: } {polynest.tiled_registers, polynest.vectorized}
 //       CHECK: affine.vector_store %{{.+}}#0, %[[S]][%[[I]], %[[J]]]
+//
+// What follows the sums.
 //       CHECK: affine.for %[[I:.+]] = 0 to
 //       CHECK: affine.for %[[J:.+]] = 0 to
-//       CHECK: %[[X:.+]] = affine.load %[[S]][%[[I]], %[[J]]]
-//       CHECK: affine.store %[[X]], %{{.+}}[%[[IB]] * {{[0-9]+}} + %[[I]], %[[JB]] * {{[0-9]+}} + %[[J]]]
+//       CHECK: %[[R:.+]] = affine.load %[[S]][%[[I]], %[[J]]]
+//       CHECK: affine.store %[[R]], %[[Z]][%[[IB]] * {{[0-9]+}} + %[[I]], %[[JB]] * {{[0-9]+}} + %[[J]]]
 //       CHECK: return
 func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,
                   %c: memref<768x1024xf32> {polynest.result}) {
@@ -221,6 +233,34 @@ func.func @difference(%a: memref<48x64xf32>, %b: memref<64x96xf32>,
         %y = affine.load %b[%k, %j] : memref<64x96xf32>
         %p = arith.mulf %x, %y : f32
         %t = arith.subf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<48x96xf32>
+    }
+  }
+  return
+}
+
+// 64 and 96 are whole squares of 8 or 16: no rest.
+// CHECK-LABEL: func @transposed
+//       CHECK: affine.for %{{.+}} step {{8|16}}
+//       CHECK: affine.for %{{.+}} step {{8|16}}
+//       CHECK: affine.vector_load %{{.+}}[%{{.+}}, %{{.+}}] : memref<96x64xf32>
+//       CHECK: vector.shuffle
+//       CHECK: affine.vector_store
+//   CHECK-NOT: affine.load %{{.+}} : memref<96x64xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @transposed(%a: memref<48x64xf32>, %b: memref<96x64xf32>,
+                      %c: memref<48x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 48 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<48x64xf32>
+        %y = affine.load %b[%j, %k] : memref<96x64xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
         affine.yield %t : f32
       }
       affine.store %r, %c[%i, %j] : memref<48x96xf32>
