@@ -3,6 +3,7 @@
 
 #include "Compiler/Codegen.h"
 
+#include "Conversion/SplitModule.h"
 #include "Support/MlirBridge.h"
 #include "mlir-c/Target/LLVMIR.h"
 #include "llvm-c/Core.h"
@@ -11,6 +12,7 @@
 #include "llvm-c/Transforms/PassBuilder.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -163,65 +165,163 @@ static pn_error_t *emit(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return error;
 }
 
-/* Translates to LLVM IR in `context`, for the machine. */
-static pn_error_t *translate(const pn_module_t *module, LLVMContextRef context,
-                             LLVMTargetMachineRef machine,
-                             const pn_target_info_t *target,
-                             LLVMModuleRef *out_module) {
-  pn_diagnostic_scope_t scope;
-  pn_diagnostic_scope_open(&scope, module->context);
-  *out_module = mlirTranslateModuleToLLVMIR(
-      mlirModuleGetOperation(module->mlir), context);
-  pn_error_t *error =
-      pn_diagnostic_scope_close(&scope, *out_module != NULL, PN_ERROR_PASS,
-                                "cannot translate to llvm ir");
+/* One module on its way to an object file, in an LLVM context of its own. */
+typedef struct pn_part {
+  MlirModule mlir;
+  bool is_own; /* made by the split */
+  const pn_compile_options_t *options;
+  LLVMContextRef context;
+  LLVMTargetMachineRef machine;
+  LLVMModuleRef llvm;
+  pn_diagnostic_list_t diagnostics;
+  LLVMMemoryBufferRef object;
+  pn_error_t *error;
+  int64_t optimize_ns, codegen_ns;
+  pthread_t thread;
+  bool is_running;
+} pn_part_t;
+
+/* Translates to LLVM IR, for the machine. */
+static pn_error_t *part_translate(pn_part_t *part, pn_context_t *context,
+                                  const pn_target_info_t *target) {
+  pn_error_t *error = pn_codegen_machine(target, &part->machine);
   if (error)
     return error;
-  LLVMSetTarget(*out_module, target->llvm_triple);
-  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-  LLVMSetModuleDataLayout(*out_module, layout);
+  part->context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(part->context, on_llvm_diagnostic,
+                                  &part->diagnostics);
+  pn_diagnostic_scope_t scope;
+  pn_diagnostic_scope_open(&scope, context);
+  part->llvm = mlirTranslateModuleToLLVMIR(mlirModuleGetOperation(part->mlir),
+                                           part->context);
+  error = pn_diagnostic_scope_close(&scope, part->llvm != NULL, PN_ERROR_PASS,
+                                    "cannot translate to llvm ir");
+  if (error)
+    return error;
+  LLVMSetTarget(part->llvm, target->llvm_triple);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(part->machine);
+  LLVMSetModuleDataLayout(part->llvm, layout);
   LLVMDisposeTargetData(layout);
-  set_function_attributes(*out_module, target);
+  set_function_attributes(part->llvm, target);
   return NULL;
 }
 
-pn_error_t *pn_codegen_object(const pn_module_t *module,
-                              const pn_target_info_t *target,
-                              const pn_compile_options_t *options,
-                              pn_compile_timing_t *timing,
-                              LLVMMemoryBufferRef *out_object) {
-  *out_object = NULL;
-  LLVMTargetMachineRef machine;
-  pn_error_t *error = pn_codegen_machine(target, &machine);
-  if (error)
-    return error;
-  LLVMContextRef context = LLVMContextCreate();
-  pn_diagnostic_list_t diagnostics = {0};
-  LLVMContextSetDiagnosticHandler(context, on_llvm_diagnostic, &diagnostics);
-  LLVMModuleRef llvm = NULL;
+/* Optimizes and emits; all that is touched belongs to the part. */
+static void *part_compile(void *data) {
+  pn_part_t *part = data;
   int64_t start = pn_clock_ns();
-  error = translate(module, context, machine, target, &llvm);
-  int64_t translated = pn_clock_ns(), optimized = translated;
-  if (!error) {
-    error = optimize(llvm, machine, options);
-    optimized = pn_clock_ns();
+  part->error = optimize(part->llvm, part->machine, part->options);
+  int64_t optimized = pn_clock_ns();
+  if (!part->error)
+    part->error = emit(part->llvm, part->machine, &part->object);
+  part->optimize_ns = optimized - start;
+  part->codegen_ns = pn_clock_ns() - optimized;
+  return NULL;
+}
+
+/* Begins to compile on a thread of its own, or does it here where there is
+ * none to be had. Signals of the process are for the threads of its program. */
+static void part_start(pn_part_t *part) {
+  sigset_t all, before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  part->is_running = !pthread_create(&part->thread, NULL, part_compile, part);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!part->is_running)
+    (void)part_compile(part);
+}
+
+/* Waits for the part and frees all but its object; the part's error. */
+static pn_error_t *part_finish(pn_part_t *part, pn_context_t *context) {
+  if (part->is_running)
+    (void)pthread_join(part->thread, NULL);
+  if (part->llvm)
+    LLVMDisposeModule(part->llvm);
+  if (part->context)
+    LLVMContextDispose(part->context);
+  if (part->machine)
+    LLVMDisposeTargetMachine(part->machine);
+  if (part->is_own) {
+    pn_context_lock(context);
+    mlirModuleDestroy(part->mlir);
+    pn_context_unlock(context);
   }
-  if (!error)
-    error = emit(llvm, machine, out_object);
-  timing->translate_ns += translated - start;
-  timing->optimize_ns += optimized - translated;
-  timing->codegen_ns += pn_clock_ns() - optimized;
-  if (llvm)
-    LLVMDisposeModule(llvm);
-  LLVMContextDispose(context);
-  LLVMDisposeTargetMachine(machine);
-  pn_error_t *reported = error_of(&diagnostics);
-  if (error || !reported) {
-    pn_error_destroy(reported);
-    return error;
+  pn_error_t *reported = error_of(&part->diagnostics);
+  if (!part->error)
+    return reported;
+  pn_error_destroy(reported);
+  return part->error;
+}
+
+void pn_objects_clear(pn_objects_t *objects) {
+  for (size_t i = 0; i < objects->count; ++i)
+    if (objects->buffers[i])
+      LLVMDisposeMemoryBuffer(objects->buffers[i]);
+  *objects = (pn_objects_t){.count = 0};
+}
+
+/* Operations of the LLVM dialect that keep a thread busy for some 5 ms, far
+ * longer than it takes to start one and to link one object more. */
+#define PART_OPERATIONS_MIN 2000
+
+/* Splits the module. Other parts come first, as they are started first. */
+static size_t make_parts(pn_module_t *module,
+                         const pn_compile_options_t *options, int32_t threads,
+                         pn_part_t *parts) {
+  MlirModule modules[PN_CODEGEN_PARTS_MAX];
+  size_t most = threads < 1                      ? 1
+                : threads > PN_CODEGEN_PARTS_MAX ? PN_CODEGEN_PARTS_MAX
+                                                 : (size_t)threads;
+  pn_context_lock(module->context);
+  size_t count =
+      pn_module_split(module->mlir, most, PART_OPERATIONS_MIN, modules);
+  pn_context_unlock(module->context);
+  parts[0] = (pn_part_t){.mlir = module->mlir, .options = options};
+  for (size_t i = 0; i < count; ++i)
+    parts[i + 1] =
+        (pn_part_t){.mlir = modules[i], .is_own = true, .options = options};
+  return count + 1;
+}
+
+pn_error_t *pn_codegen_objects(pn_module_t *module,
+                               const pn_target_info_t *target,
+                               const pn_compile_options_t *options,
+                               int32_t threads, pn_compile_timing_t *timing,
+                               pn_objects_t *out_objects) {
+  *out_objects = (pn_objects_t){.count = 0};
+  pn_part_t parts[PN_CODEGEN_PARTS_MAX];
+  int64_t start = pn_clock_ns(), translate_ns = 0;
+  size_t count = make_parts(module, options, threads, parts);
+  /* The last is compiled here, when all others are under way. */
+  pn_error_t *error = NULL;
+  for (size_t i = count; !error && i-- > 0;) {
+    int64_t begin = pn_clock_ns();
+    error = part_translate(&parts[i], module->context, target);
+    translate_ns += pn_clock_ns() - begin;
+    if (!error && i > 0)
+      part_start(&parts[i]);
+    else if (!error)
+      (void)part_compile(&parts[i]);
   }
-  if (*out_object)
-    LLVMDisposeMemoryBuffer(*out_object);
-  *out_object = NULL;
-  return reported;
+  int64_t optimize_ns = 0, codegen_ns = 0;
+  for (size_t i = 0; i < count; ++i) {
+    pn_error_t *failed = part_finish(&parts[i], module->context);
+    optimize_ns += parts[i].optimize_ns;
+    codegen_ns += parts[i].codegen_ns;
+    out_objects->buffers[out_objects->count++] = parts[i].object;
+    if (error)
+      pn_error_destroy(failed);
+    else
+      error = failed;
+  }
+  /* What the threads did together took as long as it took. */
+  int64_t rest = pn_clock_ns() - start - translate_ns;
+  double optimizing =
+      (double)optimize_ns / ((double)optimize_ns + (double)codegen_ns + 1.0);
+  timing->translate_ns += translate_ns;
+  timing->optimize_ns += (int64_t)((double)rest * optimizing);
+  timing->codegen_ns += rest - (int64_t)((double)rest * optimizing);
+  if (error)
+    pn_objects_clear(out_objects);
+  return error;
 }

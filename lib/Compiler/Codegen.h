@@ -14,14 +14,25 @@ PN_EXTERN_C_BEGIN
 PN_MUST_USE pn_error_t *pn_codegen_machine(const pn_target_info_t *target,
                                            LLVMTargetMachineRef *out_machine);
 
-/* Translates the module, optimizes it and emits an object file in memory,
- * which the caller disposes of. Adds to the timing's translate, optimize and
- * codegen times. */
-PN_MUST_USE pn_error_t *pn_codegen_object(const pn_module_t *module,
-                                          const pn_target_info_t *target,
-                                          const pn_compile_options_t *options,
-                                          pn_compile_timing_t *timing,
-                                          LLVMMemoryBufferRef *out_object);
+enum { PN_CODEGEN_PARTS_MAX = 16 };
+
+/* Object files in memory. */
+typedef struct pn_objects {
+  LLVMMemoryBufferRef buffers[PN_CODEGEN_PARTS_MAX];
+  size_t count;
+} pn_objects_t;
+
+void pn_objects_clear(pn_objects_t *objects);
+
+/* Translates the module, optimizes it and emits object files in memory, which
+ * the caller clears: one for each of up to `threads` threads that work at once,
+ * where the module has enough kernels, which then leave it. The first has the
+ * entries and their description. Adds to the timing's translate, optimize and
+ * codegen times, which add up to the time that has passed. */
+PN_MUST_USE pn_error_t *
+pn_codegen_objects(pn_module_t *module, const pn_target_info_t *target,
+                   const pn_compile_options_t *options, int32_t threads,
+                   pn_compile_timing_t *timing, pn_objects_t *out_objects);
 
 /* Monotonic time in nanoseconds. */
 int64_t pn_clock_ns(void);

@@ -12,6 +12,7 @@
 #include "Pipeline/Pipeline.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Pass.h"
+#include "polynest/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -162,11 +163,12 @@ pn_error_t *pn_compile_to_stage(pn_module_t *module, pn_stage_t stage,
 /* Code                                                                     */
 /* ------------------------------------------------------------------------ */
 
-/* Compiles a copy of the module to an object file in memory. */
-static pn_error_t *compile_object(const pn_module_t *module,
-                                  pn_session_t *session,
-                                  LLVMMemoryBufferRef *out_object) {
-  *out_object = NULL;
+/* Compiles a copy of the module to object files in memory, on that many
+ * threads. */
+static pn_error_t *compile_objects(const pn_module_t *module,
+                                   pn_session_t *session, int32_t threads,
+                                   pn_objects_t *out_objects) {
+  *out_objects = (pn_objects_t){.count = 0};
   pn_module_t *copy;
   pn_error_t *error = pn_module_clone(module, &copy);
   if (error)
@@ -174,10 +176,17 @@ static pn_error_t *compile_object(const pn_module_t *module,
   error = run_stages(copy, PN_STAGE_S5, &session->target, &session->options,
                      &session->timing);
   if (!error)
-    error = pn_codegen_object(copy, &session->target, &session->options,
-                              &session->timing, out_object);
+    error = pn_codegen_objects(copy, &session->target, &session->options,
+                               threads, &session->timing, out_objects);
   pn_module_destroy(copy);
   return error;
+}
+
+/* Threads that LLVM may use: no more than compiled programs would, nor than the
+ * target has cores. */
+static int32_t codegen_thread_count(const pn_target_info_t *target) {
+  int32_t count = pn_thread_count_get();
+  return count < target->cores ? count : target->cores;
 }
 
 /* PN_ERROR_TARGET unless code for the target runs on this machine. */
@@ -210,15 +219,16 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
   pn_session_t session;
   pn_error_t *error =
       open_session(module, target, options, out_timing, &session);
-  LLVMMemoryBufferRef object = NULL;
+  pn_objects_t objects = {.count = 0};
   if (!error)
     error = check_runs_here(&session.target);
   if (!error)
-    error = compile_object(module, &session, &object);
+    error = compile_objects(module, &session,
+                            codegen_thread_count(&session.target), &objects);
   int64_t start = pn_clock_ns();
   pn_jit_t *jit = NULL;
   if (!error)
-    error = pn_jit_create(object, &session.target, &jit);
+    error = pn_jit_create(&objects, &session.target, &jit);
   if (!error)
     error = pn_executable_create(
         (pn_code_t){jit, pn_jit_lookup, pn_jit_destroy}, out_executable);
@@ -236,14 +246,13 @@ pn_error_t *pn_compile_to_object(const pn_module_t *module,
     return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
   pn_session_t session;
   pn_error_t *error = open_session(module, target, options, NULL, &session);
-  LLVMMemoryBufferRef object = NULL;
+  pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_object(module, &session, &object);
+    error = compile_objects(module, &session, 1, &objects);
   if (!error)
-    error = pn_file_write(path, LLVMGetBufferStart(object),
-                          LLVMGetBufferSize(object), 0666);
-  if (object)
-    LLVMDisposeMemoryBuffer(object);
+    error = pn_file_write(path, LLVMGetBufferStart(objects.buffers[0]),
+                          LLVMGetBufferSize(objects.buffers[0]), 0666);
+  pn_objects_clear(&objects);
   return error;
 }
 
@@ -256,13 +265,12 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
     return pn_error_create(PN_ERROR_ARGUMENT, "library_path must not be null");
   pn_session_t session;
   pn_error_t *error = open_session(module, target, options, NULL, &session);
-  LLVMMemoryBufferRef object = NULL;
+  pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_object(module, &session, &object);
+    error = compile_objects(module, &session, 1, &objects);
   if (!error)
-    error =
-        pn_library_write(object, &session.target, library_path, header_path);
-  if (object)
-    LLVMDisposeMemoryBuffer(object);
+    error = pn_library_write(objects.buffers[0], &session.target, library_path,
+                             header_path);
+  pn_objects_clear(&objects);
   return error;
 }

@@ -3,7 +3,6 @@
 
 #include "Compiler/Jit.h"
 
-#include "Compiler/Codegen.h"
 #include "Runtime/Symbols.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
@@ -62,15 +61,27 @@ static void keep_report(void *user, LLVMErrorRef failed) {
   LLVMDisposeErrorMessage(message);
 }
 
-pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
-                          const pn_target_info_t *target, pn_jit_t **out_jit) {
+/* Hands the objects to ORC, up to the first that it refuses. */
+static LLVMErrorRef add_objects(LLVMOrcLLJITRef lljit, LLVMOrcJITDylibRef dylib,
+                                pn_objects_t *objects) {
+  LLVMErrorRef failed = LLVMErrorSuccess;
+  for (size_t i = 0; !failed && i < objects->count; ++i) {
+    LLVMMemoryBufferRef object = objects->buffers[i];
+    objects->buffers[i] = NULL;
+    failed = LLVMOrcLLJITAddObjectFile(lljit, dylib, object);
+  }
+  return failed;
+}
+
+pn_error_t *pn_jit_create(pn_objects_t *objects, const pn_target_info_t *target,
+                          pn_jit_t **out_jit) {
   *out_jit = NULL;
   pn_jit_t *jit = calloc(1, sizeof(*jit));
   LLVMTargetMachineRef machine = NULL;
   pn_error_t *error = jit ? pn_codegen_machine(target, &machine)
                           : pn_error_create(PN_ERROR_MEMORY, "out of memory");
   if (error) {
-    LLVMDisposeMemoryBuffer(object);
+    pn_objects_clear(objects);
     free(jit);
     return error;
   }
@@ -79,7 +90,7 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
       builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
   LLVMErrorRef failed = LLVMOrcCreateLLJIT(&jit->lljit, builder);
   if (failed) {
-    LLVMDisposeMemoryBuffer(object);
+    pn_objects_clear(objects);
     free(jit);
     return from_llvm(failed, "cannot start the jit");
   }
@@ -89,10 +100,9 @@ pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
   failed = define_runtime(jit->lljit, dylib);
   if (!failed)
     failed = add_process_symbols(jit->lljit, dylib);
-  if (failed)
-    LLVMDisposeMemoryBuffer(object);
-  else
-    failed = LLVMOrcLLJITAddObjectFile(jit->lljit, dylib, object);
+  if (!failed)
+    failed = add_objects(jit->lljit, dylib, objects);
+  pn_objects_clear(objects);
   /* Links everything now, so that a missing symbol is found here. */
   LLVMOrcExecutorAddress address;
   if (!failed)

@@ -3,15 +3,14 @@
 #ifndef POLYNEST_COMPILER_JIT_H
 #define POLYNEST_COMPILER_JIT_H
 
-#include "polynest/compile.h"
-#include "llvm-c/Core.h"
+#include "Compiler/Codegen.h"
 
 PN_EXTERN_C_BEGIN
 
 typedef struct pn_jit pn_jit_t;
 
-/* Links the object, which is taken over also on failure. PN_ERROR_LINK. */
-PN_MUST_USE pn_error_t *pn_jit_create(LLVMMemoryBufferRef object,
+/* Links the objects, which are taken over also on failure. PN_ERROR_LINK. */
+PN_MUST_USE pn_error_t *pn_jit_create(pn_objects_t *objects,
                                       const pn_target_info_t *target,
                                       pn_jit_t **out_jit);
 

@@ -246,6 +246,74 @@ static void test_streams(void) {
   pn_context_release(context);
 }
 
+enum { MANY = 12 };
+
+/* r_k = tanh(exp(sin(x_k))) * c_k for tensors of MANY sizes, c_k a constant
+ * tensor: kernels that are all different and use data of the module. */
+static void print_many(char *text, size_t size) {
+  size_t at = 0;
+#define PUT(...) at += (size_t)snprintf(text + at, size - at, __VA_ARGS__)
+  PUT("#id = affine_map<(d0, d1) -> (d0, d1)>\n"
+      "#row = affine_map<(d0, d1) -> (d1)>\n"
+      "func.func @f(");
+  for (int k = 0; k < MANY; ++k)
+    PUT("%s%%x%d: tensor<%dx3xf32>", k ? ", " : "", k, 37 + k);
+  PUT(") -> (");
+  for (int k = 0; k < MANY; ++k)
+    PUT("%stensor<%dx3xf32>", k ? ", " : "", 37 + k);
+  PUT(") {\n");
+  for (int k = 0; k < MANY; ++k)
+    PUT("%%c%d = arith.constant dense<[1.5, -2.0, %d.0]> : tensor<3xf32>\n"
+        "%%r%d = linalg.generic {indexing_maps = [#id, #row, #id],\n"
+        "iterator_types = [\"parallel\", \"parallel\"]}\n"
+        "ins(%%x%d, %%c%d : tensor<%dx3xf32>, tensor<3xf32>)\n"
+        "outs(%%x%d : tensor<%dx3xf32>) {\n"
+        "^bb0(%%a: f32, %%c: f32, %%o: f32):\n"
+        "%%s = math.sin %%a : f32\n%%e = math.exp %%s : f32\n"
+        "%%t = math.tanh %%e : f32\n%%m = arith.mulf %%t, %%c : f32\n"
+        "linalg.yield %%m : f32\n} -> tensor<%dx3xf32>\n",
+        k, k, k, k, k, 37 + k, k, 37 + k, 37 + k);
+  PUT("return ");
+  for (int k = 0; k < MANY; ++k)
+    PUT("%s%%r%d", k ? ", " : "", k);
+  PUT(" : ");
+  for (int k = 0; k < MANY; ++k)
+    PUT("%stensor<%dx3xf32>", k ? ", " : "", 37 + k);
+  PUT("\n}\n");
+#undef PUT
+  CHECK(at < size);
+}
+
+/* Compiled by one thread and by several, a program does the same. */
+static void test_code_threads(void) {
+  enum { ROOM = 3 * (37 + MANY) };
+  static char text[1 << 15];
+  static float x[MANY][ROOM], r[2][MANY][ROOM];
+  print_many(text, sizeof(text));
+  for (int k = 0; k < MANY; ++k)
+    for (int i = 0; i < ROOM; ++i)
+      x[k][i] = (float)(i * MANY + k) * 0.013f - 4.0f;
+  for (int several = 0; several < 2; ++several) {
+    CHECK(pn_thread_count_set(several ? 8 : 1) == PN_ERROR_NONE);
+    pn_executable_t *executable = api_compile(text);
+    pn_memref_t inputs[MANY], results[MANY];
+    int64_t sizes[MANY][2];
+    for (int k = 0; k < MANY; ++k) {
+      sizes[k][0] = 37 + k;
+      sizes[k][1] = 3;
+      inputs[k] = memref_of(x[k], PN_DTYPE_F32, 2, sizes[k], NULL);
+      results[k] = memref_of(r[several][k], PN_DTYPE_F32, 2, sizes[k], NULL);
+    }
+    CHECK_OK(
+        pn_entry_invoke(only_entry(executable), inputs, MANY, results, MANY));
+    pn_executable_release(executable);
+  }
+  CHECK(pn_thread_count_set(0) == PN_ERROR_NONE);
+  CHECK(memcmp(r[0], r[1], sizeof(r[0])) == 0);
+  /* tanh(exp(sin(-4))) * 1.5 */
+  CHECK(r[0][0][0] > 1.45f && r[0][0][0] < 1.46f);
+}
+
 static void test_wrong_calls(void) {
   pn_executable_t *executable = api_compile(api_add);
   const pn_entry_t *entry = only_entry(executable);
@@ -469,6 +537,7 @@ int main(void) {
   CHECK_RUN(test_names);
   CHECK_RUN(test_strides);
   CHECK_RUN(test_streams);
+  CHECK_RUN(test_code_threads);
   CHECK_RUN(test_wrong_calls);
   CHECK_RUN(test_overlap);
   CHECK_RUN(test_empty_result);
