@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contractions: nests with traps, random programs, layers of networks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import contraction_nests
+from polynest.handles import Context, Executable, Module, Options
+from polynest.program import Program
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "fuzz"))
+sys.path.insert(0, str(ROOT / "test" / "benchmark"))
+
+import contraction_fuzz  # noqa: E402
+import conv_layers  # noqa: E402
+
+NESTS = {n.name: n for n in contraction_nests.NESTS}
+
+
+def executable(context, text, target, **options) -> Executable:
+    with Module(context, text) as module:
+        return module.executable(
+            contraction_fuzz.target(target), Options(**options)
+        )
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nest(name):
+    """Blocked or declined, a nest changes its buffers as its loops say."""
+    nest = NESTS[name]
+    generator = np.random.default_rng(len(name))
+    before = [
+        generator.integers(-(2**31), 2**31, shape).astype(np.int32)
+        for shape in nest.arguments.values()
+    ]
+    expected = [a.copy() for a in before]
+    with np.errstate(over="ignore"):
+        nest.python(*expected)
+    text = contraction_nests.program(nest)
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            for level in ("default", "plain"):
+                program = Program(
+                    executable(context, text, target, opt_level=level)
+                )
+                got = [a.copy() for a in before]
+                program(*got)
+                for n, g, e in zip(nest.arguments, got, expected):
+                    np.testing.assert_array_equal(
+                        g, e, err_msg=f"{n} on {target}, opt level {level}"
+                    )
+
+
+@pytest.mark.parametrize("family, count", [
+    ("matmul", 40), ("einsum", 25), ("conv", 30), ("hooks", 30),
+])
+def test_random(family, count, tmp_path):
+    done = subprocess.run(
+        [sys.executable, ROOT / "test" / "fuzz" / "contraction_fuzz.py",
+         "--families", family, "--count", str(count), "--keep", tmp_path,
+         "--shrink-budget", "20"],
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{count} cases, 0 failures" in done.stdout
+
+
+def kept_specs():
+    path = Path(__file__).resolve().parent / "contraction_specs.json"
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("item", kept_specs(), ids=lambda i: i["id"])
+def test_kept(item):
+    """Cases that failed once."""
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            contraction_fuzz.check_case(item["spec"], context, target)
+
+
+def test_network_layers():
+    """The tables of layers have the published numbers of multiply-adds, in
+    millions, classifiers left out."""
+    millions = {
+        name: round(sum(layer.flops for layer in layers()) / 2e6)
+        for name, layers in conv_layers.NETWORKS.items()
+    }
+    assert millions == {
+        "ResNet-50": 4087, "MobileNetV2": 299, "ConvNeXt-T": 4455,
+        "RegNetY-400MF": 401,
+    }
