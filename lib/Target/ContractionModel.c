@@ -3,6 +3,8 @@
 
 #include "Target/ContractionModel.h"
 
+#include <math.h>
+
 static const int32_t max_tile_rows = 16;
 static const int32_t max_tile_vectors = 4;
 static const int64_t max_trips = INT64_C(1) << 40;
@@ -12,6 +14,9 @@ static const int64_t unknown_trips = 1024;
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
 static const int64_t least_block = INT64_C(64) * 64;
+
+/* Accumulators that just cover the latency wait for every load that is late. */
+static const double latency_slack = 1.25;
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -182,7 +187,9 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
       double rows = count_units(&contraction->m, &plan.m, mr);
       double columns = count_units(&contraction->n, &plan.n, plan.tile.nr);
       double tiles = rows * columns;
-      plan.fma_cycles = tiles * depth * plan.tile.cycles_per_k;
+      double cycles = fmax(plan.tile.cycles_per_k,
+                           latency_slack * core->fma_latency_cycles);
+      plan.fma_cycles = tiles * depth * cycles;
       plan.useful_share = useful / (tiles * mr * plan.tile.nr);
       double loads = tiles * (mr + vectors);
       bool better = !found || plan.fma_cycles < out_plan->fma_cycles * 0.99 ||

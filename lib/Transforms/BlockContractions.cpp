@@ -91,6 +91,9 @@ struct Decision {
   int64_t rowStep = 0;
   /// The columns are packed once, before the nest; else block by block.
   bool packsAhead = false;
+  /// The sums start from one value: the micro-kernel spreads it, the buffer is
+  /// not filled before.
+  bool startsEven = false;
   /// Packed columns lie panel by panel, each as wide as the micro-tile; else
   /// whole rows of the block, where a panel would cut through a loop.
   bool panels = false;
@@ -446,6 +449,12 @@ static bool choose(Decision &decision, const ContractionMachine &machine) {
                     [](const CutLoop &cut) { return cut.isWhole(); }) &&
       canPackAhead(decision);
   decision.transposes = shouldTranspose(decision);
+  AffineForOp root = contraction.root;
+  // A reduction that may be empty leaves the buffer as it is.
+  decision.startsEven =
+      !root->isAncestor(contraction.init.getParentBlock()->getParentOp()) &&
+      llvm::all_of(decision.depth.loops,
+                   [](const CutLoop &cut) { return cut.trips.has_value(); });
   decision.panels = decision.plan.n.inner == 1;
   return true;
 }
@@ -515,6 +524,7 @@ private:
   Value rowAddress(Value rowOrigin, int64_t row);
   Value multiplyAdd(Value a, Value b, Value sum);
   Value negate(Value value);
+  Value isFirstDepth();
 
   /// Composes and simplifies.
   std::pair<AffineMap, SmallVector<Value, 4>> compose(AffineMap map,
@@ -1154,6 +1164,20 @@ Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
   return arith::AddIOp::create(builder, loc, sum, product);
 }
 
+/// Whether the open block of depth is the first; null where it is the only one.
+Value Emitter::isFirstDepth() {
+  Value isFirst;
+  for (const CutLoop &cut : decision.depth.loops)
+    if (Value open = blockOf.lookup(cut.loop)) {
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         open, zero);
+      isFirst =
+          isFirst ? arith::AndIOp::create(builder, loc, isFirst, here) : here;
+    }
+  return isFirst;
+}
+
 /// Updates the block of accumulators by one block of depth.
 void Emitter::emitKernel(Value block, Value rows, Value columns) {
   OpBuilder::InsertionGuard guard(builder);
@@ -1202,11 +1226,26 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
   if (decision.rowMode == RowMode::InPlace)
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
+  // In the first block of depth the buffer holds nothing yet.
+  Value start, isFirst;
+  if (decision.startsEven) {
+    start = vector::BroadcastOp::create(builder, loc, vectorType,
+                                        decision.contraction.init);
+    isFirst = isFirstDepth();
+  }
   for (int64_t r = 0; r < tile.mr; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      sums.push_back(AffineVectorLoadOp::create(builder, loc, vectorType, block,
-                                                placeOf(r, v),
-                                                ValueRange{row, column}));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      if (start && !isFirst) {
+        sums.push_back(start);
+        continue;
+      }
+      Value held =
+          AffineVectorLoadOp::create(builder, loc, vectorType, block,
+                                     placeOf(r, v), ValueRange{row, column});
+      sums.push_back(
+          start ? arith::SelectOp::create(builder, loc, isFirst, start, held)
+                : held);
+    }
   {
     OpBuilder::InsertionGuard inner(builder);
     AffineForOp overDepth = makeLoop(pointsOf(decision.depth), 1, sums);
@@ -1281,7 +1320,8 @@ void Emitter::emit() {
   if (decision.rowMode == RowMode::PackedByDepth)
     rows = makeBuffer(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
-  emitInit(block);
+  if (!decision.startsEven)
+    emitInit(block);
   {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.depth);

@@ -4,6 +4,7 @@
  * done by hand; prints each known chip's model values beside the expected ones.
  */
 
+#include "Target/ContractionModel.h"
 #include "Target/CostModel.h"
 #include "Target/Row.h"
 #include "check.h"
@@ -258,6 +259,105 @@ static void stream_stores(void) {
   CHECK(pn_model_stream_fence_name(&info)[0] == '\0');
 }
 
+/* Blocks of mixed radix. */
+static void cut_loops(void) {
+  pn_model_block_t block;
+  /* One loop: 1024 in parts of at most 219 are 5 of 205; of whole vectors 208,
+   * 4 * 208 + 192. */
+  pn_model_loops_t loops = {1, {1024}};
+  CHECK(pn_model_cut_loops(&loops, 219, 1, &block));
+  CHECK(block.level == 0 && block.tile == 205 && block.inner == 1);
+  CHECK(pn_model_cut_loops(&loops, 219, 8, &block));
+  CHECK(block.tile == 208 && block.points == 208);
+  /* Image, row, column: 56 columns whole, rows in parts of 1024 / 56 = 18: 4 of
+   * 14, whose 784 points are 49 vectors of 16. */
+  loops = (pn_model_loops_t){3, {8, 56, 56}};
+  CHECK(pn_model_cut_loops(&loops, 1024, 16, &block));
+  CHECK(block.level == 1 && block.tile == 14 && block.inner == 56 &&
+        block.points == 784);
+  /* All of it fits: the outermost loop is whole, too. */
+  loops = (pn_model_loops_t){3, {2, 7, 7}};
+  CHECK(pn_model_cut_loops(&loops, 1024, 16, &block));
+  CHECK(block.level == 0 && block.tile == 2 && block.points == 98);
+  /* Nothing fits: single iterations. */
+  loops = (pn_model_loops_t){2, {1000, 0}};
+  CHECK(pn_model_cut_loops(&loops, 1, 16, &block));
+  CHECK(block.level == 1 && block.points == 1);
+  /* An unknown inner loop is tiled, an unknown outer one, too. */
+  CHECK(pn_model_cut_loops(&loops, 64, 16, &block));
+  CHECK(block.level == 1 && block.tile == 64 && block.inner == 1);
+  loops = (pn_model_loops_t){2, {0, 10}};
+  CHECK(pn_model_cut_loops(&loops, 64, 1, &block));
+  CHECK(block.level == 0 && block.tile == 6 && block.points == 60);
+  /* Out of range. */
+  CHECK(!pn_model_cut_loops(&loops, 0, 1, &block));
+  CHECK(!pn_model_cut_loops(&loops, 64, 0, &block));
+  loops = (pn_model_loops_t){0, {0}};
+  CHECK(!pn_model_cut_loops(&loops, 64, 1, &block));
+  loops = (pn_model_loops_t){1, {-1}};
+  CHECK(!pn_model_cut_loops(&loops, 64, 1, &block));
+  loops = (pn_model_loops_t){1, {INT64_MAX}};
+  CHECK(!pn_model_cut_loops(&loops, 64, 1, &block) && block.tile == 0);
+}
+
+/* Tiles, blocks and conditions of packed products on known chips. */
+static void contraction_plans(void) {
+  static const struct {
+    const char *chip;
+    int32_t mr, vectors;
+  } chips[] = {{"haswell", 6, 2},
+               {"znver3", 6, 2},
+               {"skylake-avx512", 6, 4},
+               {"znver4", 6, 4}};
+  for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
+    pn_model_core_t core = core_of(chips[i].chip, 4);
+    pn_model_contraction_t product = {
+        {1, {3072}}, {1, {3072}}, {1, {3072}}, 1, 8};
+    pn_model_contraction_plan_t plan, again;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    printf("  %s: %d x %d, blocks %lld x %lld x %lld, useful %.3f\n",
+           chips[i].chip, plan.tile.mr, plan.tile.nr, (long long)plan.m.points,
+           (long long)plan.n.points, (long long)plan.k.points,
+           plan.useful_share);
+    CHECK(plan.tile.mr == chips[i].mr && plan.tile.vectors == chips[i].vectors);
+    CHECK(plan.useful_share > 0.95 && plan.useful_share <= 1);
+    /* Both panels in three quarters of L1, sums in a quarter of L2. */
+    int64_t panels = plan.k.points * 4 * (plan.tile.nr + 2 * plan.tile.mr);
+    CHECK(panels * 4 <= (int64_t)core.caches[0].size_kib * 1024 * 3);
+    CHECK(plan.m.points * plan.n.points * 4 * 4 <=
+          (int64_t)core.caches[1].size_kib * 1024);
+    /* The order of accumulation depends on the chip and the depth alone, once
+     * the tile is the same. */
+    product.cores = 64;
+    product.batch = 100;
+    CHECK(pn_model_contraction_plan(&core, &product, &again));
+    CHECK(again.k.points == plan.k.points);
+  }
+  /* 49 columns: 7 vectors of 8 lose less than 4 of 16. */
+  pn_model_core_t core = core_of("haswell", 4);
+  pn_model_contraction_t small = {{1, {512}}, {2, {7, 7}}, {1, {512}}, 1, 1};
+  pn_model_contraction_plan_t plan;
+  CHECK(pn_model_contraction_plan(&core, &small, &plan));
+  CHECK(plan.n.points == 49 && plan.useful_share >= 49.0 / 64);
+  /* Nothing fits, or nonsense. */
+  core.vector_registers = 1;
+  CHECK(!pn_model_contraction_plan(&core, &small, &plan));
+  core = core_of("haswell", 4);
+  small.k.count = 9;
+  CHECK(!pn_model_contraction_plan(&core, &small, &plan));
+}
+
+static void row_strides(void) {
+  /* 256 floats are 16 lines of 64 bytes: 17 of them, so that rows of a power of
+   * two do not share a set; 250 round up to 256 first. */
+  CHECK(pn_model_row_stride(256, 16, 4, 64) == 272);
+  CHECK(pn_model_row_stride(250, 16, 4, 64) == 272);
+  CHECK(pn_model_row_stride(272, 16, 4, 64) == 272);
+  /* One panel stays as it is. */
+  CHECK(pn_model_row_stride(13, 16, 4, 64) == 16);
+  CHECK(pn_model_row_stride(13, 16, 0, 64) == 16);
+}
+
 int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
@@ -268,5 +368,8 @@ int main(void) {
   CHECK_RUN(streams);
   CHECK_RUN(grain);
   CHECK_RUN(stream_stores);
+  CHECK_RUN(cut_loops);
+  CHECK_RUN(contraction_plans);
+  CHECK_RUN(row_strides);
   return check_result();
 }
