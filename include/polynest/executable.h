@@ -74,6 +74,14 @@ PN_EXPORT bool pn_entry_result_type(PN_KEEP const pn_entry_t *entry,
                                     size_t index,
                                     PN_KEEP pn_value_type_t *out_type);
 
+/* Whether the program marks the input as one whose value never changes. Such
+ * inputs may be bound once (polynest/state.h). */
+PN_EXPORT bool pn_entry_input_is_constant(PN_KEEP const pn_entry_t *entry,
+                                          size_t index);
+
+/* Bytes of what is computed once from the constants; 0 where nothing is. */
+PN_EXPORT size_t pn_entry_state_bytes(PN_KEEP const pn_entry_t *entry);
+
 /* Bytes of temporaries one call needs, for static shapes. */
 PN_EXPORT size_t pn_entry_arena_bytes(PN_KEEP const pn_entry_t *entry);
 
@@ -85,10 +93,12 @@ pn_entry_result_sizes(PN_KEEP const pn_entry_t *entry,
                       PN_KEEP const pn_memref_t *inputs, size_t input_count,
                       PN_KEEP int64_t *out_result_sizes);
 
-/* Calls the entry. Checks count, element type, rank, sizes, strides and
- * overlap first (PN_ERROR_SIGNATURE, PN_ERROR_OVERLAP); PN_ERROR_ASSERT where
- * an assertion of the program fails (results are then unspecified);
- * PN_ERROR_MEMORY where temporaries cannot be had. */
+/* Calls the entry with all inputs, constants included, which are then used for
+ * this call alone; see polynest/state.h for binding them once. Checks count,
+ * element type, rank, sizes, strides and overlap first (PN_ERROR_SIGNATURE,
+ * PN_ERROR_OVERLAP); PN_ERROR_ASSERT where an assertion of the program fails
+ * (results are then unspecified); PN_ERROR_MEMORY where temporaries cannot be
+ * had. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
 pn_entry_invoke(PN_KEEP const pn_entry_t *entry,
                 PN_KEEP const pn_memref_t *inputs, size_t input_count,

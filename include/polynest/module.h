@@ -43,6 +43,14 @@ PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
 pn_module_clone(PN_KEEP const pn_module_t *module,
                 PN_GIVE pn_module_t **out_module);
 
+/* Marks an input of a public function as constant (`polynest.constant`): its
+ * value may be bound once, see polynest/state.h. `entry` NULL means the only
+ * public function. Before stage 1. PN_ERROR_ARGUMENT where there is no such
+ * input, PN_ERROR_NOT_FOUND where there is no such function. */
+PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
+pn_module_mark_constant(PN_KEEP pn_module_t *module, PN_KEEP const char *entry,
+                        size_t input);
+
 /* Prints the module as text through `write`, in pieces. `write` must not use
  * the module's context. */
 PN_EXPORT void pn_module_print(PN_KEEP const pn_module_t *module,

@@ -24,6 +24,7 @@
 #include "polynest/module.h"
 #include "polynest/passes.h"
 #include "polynest/runtime.h"
+#include "polynest/state.h"
 #include "polynest/target.h"
 
 #endif /* POLYNEST_POLYNEST_H */

@@ -61,6 +61,7 @@ StorageKind getStorageKind(Value memref) {
   unsigned index = argument.getArgNumber();
   if (function.getArgAttr(index, "polynest.result") ||
       function.getArgAttr(index, "polynest.arena") ||
+      function.getArgAttr(index, "polynest.state") ||
       function.getArgAttr(index, "llvm.noalias"))
     return StorageKind::DistinctArgument;
   if (function->hasAttr("polynest.entry") &&

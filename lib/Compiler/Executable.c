@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef int32_t (*pn_packed_fn)(pn_rt_context_t *ctx, void **args);
+typedef int32_t (*pn_packed_fn)(pn_rt_context_t *ctx, void *state, void **args);
 typedef void (*pn_shapes_fn)(const int64_t *dims, int64_t *result_dims);
 
 /* Memory status of generated code; see lib/Conversion/LowerEntries.cpp. */
@@ -24,6 +24,7 @@ struct pn_entry {
   pn_executable_t *executable;
   const pn_signature_entry_t *signature;
   pn_packed_fn packed;
+  pn_packed_fn init;   /* fills the state; NULL where there is none */
   pn_shapes_fn shapes; /* NULL where all result sizes are fixed */
   size_t dim_count;    /* values that `shapes` reads */
   size_t result_dim_count;
@@ -85,19 +86,23 @@ static pn_error_t *bind_entry(pn_executable_t *executable, size_t index) {
   entry->signature = &executable->signature.entries[index];
   const char *name = entry->signature->symbol;
   count_dims(entry);
-  void *packed, *shapes = NULL;
+  void *packed, *shapes = NULL, *init = NULL;
   pn_error_t *error =
       lookup_with_suffix(&executable->code, name, "_packed", &packed);
   if (!error)
     error = lookup_with_suffix(&executable->code, name, "_shapes", &shapes);
+  if (!error && entry->signature->state_bytes)
+    error = lookup_with_suffix(&executable->code, name, "_init", &init);
   if (error)
     return error;
-  if (!packed || (entry->result_dim_count && !shapes))
+  if (!packed || (entry->result_dim_count && !shapes) ||
+      (entry->signature->state_bytes && !init))
     return pn_error_create(PN_ERROR_CORRUPT,
                            "the code of entry '%s' is missing",
                            entry->signature->name);
   /* ISO C has no conversion from object to function pointers; POSIX does. */
   memcpy(&entry->packed, &packed, sizeof(packed));
+  memcpy(&entry->init, &init, sizeof(init));
   if (entry->result_dim_count)
     memcpy(&entry->shapes, &shapes, sizeof(shapes));
   return NULL;
@@ -264,6 +269,23 @@ bool pn_entry_result_type(const pn_entry_t *entry, size_t index,
   return true;
 }
 
+const pn_signature_entry_t *pn_entry_signature(const pn_entry_t *entry) {
+  return entry->signature;
+}
+
+pn_executable_t *pn_entry_executable(const pn_entry_t *entry) {
+  return entry->executable;
+}
+
+bool pn_entry_input_is_constant(const pn_entry_t *entry, size_t index) {
+  return index < entry->signature->input_count &&
+         entry->signature->values[index].is_constant;
+}
+
+size_t pn_entry_state_bytes(const pn_entry_t *entry) {
+  return (size_t)entry->signature->state_bytes;
+}
+
 size_t pn_entry_arena_bytes(const pn_entry_t *entry) {
   return (size_t)entry->signature->arena_bytes;
 }
@@ -282,10 +304,9 @@ static pn_error_t *check_size(const char *role, size_t index, int32_t d,
                          role, index, given, (int)d, expected);
 }
 
-/* Checks element type, rank and fixed sizes of one argument. */
-static pn_error_t *check_argument(const pn_memref_t *memref,
-                                  const pn_value_type_t *type, const char *role,
-                                  size_t index) {
+pn_error_t *pn_argument_check(const pn_memref_t *memref,
+                              const pn_value_type_t *type, const char *role,
+                              size_t index) {
   if (memref->dtype != (int32_t)type->dtype)
     return pn_error_create(PN_ERROR_SIGNATURE,
                            "%s %zu has element type %s; expected %s", role,
@@ -310,8 +331,10 @@ static pn_error_t *check_argument(const pn_memref_t *memref,
   return NULL;
 }
 
+/* Leaves out constants that were checked when they were bound. */
 static pn_error_t *check_inputs(const pn_entry_t *entry,
-                                const pn_memref_t *inputs, size_t count) {
+                                const pn_memref_t *inputs, size_t count,
+                                bool constants_bound) {
   const pn_signature_entry_t *signature = entry->signature;
   if (count != signature->input_count)
     return pn_error_create(PN_ERROR_SIGNATURE,
@@ -320,8 +343,10 @@ static pn_error_t *check_inputs(const pn_entry_t *entry,
   if (count && !inputs)
     return pn_error_create(PN_ERROR_ARGUMENT, "inputs must not be null");
   for (size_t i = 0; i < count; ++i) {
+    if (constants_bound && signature->values[i].is_constant)
+      continue;
     pn_error_t *error =
-        check_argument(&inputs[i], &signature->values[i].type, "input", i);
+        pn_argument_check(&inputs[i], &signature->values[i].type, "input", i);
     if (error)
       return error;
   }
@@ -387,7 +412,7 @@ pn_error_t *pn_entry_result_sizes(const pn_entry_t *entry,
                                   int64_t *out_result_sizes) {
   for (size_t i = 0; i < entry->result_rank_sum; ++i)
     out_result_sizes[i] = 0;
-  pn_error_t *error = check_inputs(entry, inputs, input_count);
+  pn_error_t *error = check_inputs(entry, inputs, input_count, false);
   return error ? error : compute_result_sizes(entry, inputs, out_result_sizes);
 }
 
@@ -412,7 +437,7 @@ static pn_error_t *check_results(const pn_entry_t *entry,
   for (size_t i = 0; !error && i < count; ++i) {
     const pn_value_type_t *type =
         &signature->values[signature->input_count + i].type;
-    error = check_argument(&results[i], type, "result", i);
+    error = pn_argument_check(&results[i], type, "result", i);
     for (int32_t d = 0; !error && d < type->rank; ++d)
       error = check_size("result", i, d, results[i].sizes[d], *expected++);
   }
@@ -535,13 +560,6 @@ static bool accepts_strides(const pn_value_type_t *type,
   return true;
 }
 
-/* One call's view of an argument: itself, or a copy in the layout that the
- * entry wants. */
-typedef struct pn_bound {
-  pn_memref_t memref;
-  void *copy; /* from the pool; NULL where none was needed */
-} pn_bound_t;
-
 /* Room the layout of `type` needs for the sizes, in elements; and its strides,
  * dynamic ones chosen as if contiguous. */
 static int64_t layout_of(const pn_value_type_t *type, const pn_memref_t *memref,
@@ -559,9 +577,9 @@ static int64_t layout_of(const pn_value_type_t *type, const pn_memref_t *memref,
   return empty ? 0 : last + 1;
 }
 
-static pn_error_t *bind_argument(const pn_value_type_t *type,
-                                 const pn_memref_t *memref, int64_t *strides,
-                                 bool is_input, pn_bound_t *out_bound) {
+pn_error_t *pn_argument_bind(const pn_value_type_t *type,
+                             const pn_memref_t *memref, int64_t *strides,
+                             bool is_input, pn_bound_t *out_bound) {
   *out_bound = (pn_bound_t){.memref = *memref};
   if (accepts_strides(type, memref))
     return NULL;
@@ -610,33 +628,40 @@ static pn_call_t carve_call(const pn_signature_entry_t *signature,
   return call;
 }
 
+/* What code is passed for a bound view: the address of a scalar, or
+ * `descriptor`, filled; NULL where the view is none. */
+static void *fill_argument(const pn_signature_value_t *value,
+                           const pn_memref_t *bound, char *descriptor) {
+  int64_t element_bytes = (int64_t)pn_dtype_size(value->type.dtype);
+  if (value->is_scalar)
+    return (char *)bound->data + bound->offset * element_bytes;
+  if (pn_memref_descriptor_fill(bound, descriptor) != PN_ERROR_NONE)
+    return NULL;
+  /* Code reads identity layouts from the aligned pointer alone. */
+  void **pointers = (void **)(void *)descriptor;
+  int64_t *offset = (int64_t *)(void *)(pointers + 2);
+  pointers[0] = pointers[1] = (char *)pointers[1] + *offset * element_bytes;
+  *offset = 0;
+  return descriptor;
+}
+
 /* Binds argument i and fills its descriptor. */
 static pn_error_t *prepare_argument(const pn_signature_entry_t *signature,
                                     pn_call_t *call, size_t i,
                                     const pn_memref_t *memref, bool is_input) {
   const pn_signature_value_t *value = &signature->values[i];
-  pn_error_t *error = bind_argument(&value->type, memref, call->strides,
-                                    is_input, &call->bound[i]);
+  pn_error_t *error = pn_argument_bind(&value->type, memref, call->strides,
+                                       is_input, &call->bound[i]);
   if (error)
     return error;
   const pn_memref_t *bound = &call->bound[i].memref;
   call->strides += value->type.rank;
-  if (value->is_scalar) {
-    call->args[i] = (char *)bound->data +
-                    bound->offset * (int64_t)pn_dtype_size(value->type.dtype);
-    return NULL;
-  }
-  call->args[i] = call->descriptors;
-  call->descriptors += pn_memref_descriptor_size(value->type.rank);
-  if (pn_memref_descriptor_fill(bound, call->args[i]) != PN_ERROR_NONE)
+  call->args[i] = fill_argument(value, bound, call->descriptors);
+  if (!call->args[i])
     return pn_error_create(PN_ERROR_SIGNATURE, "argument %zu is no valid view",
                            i);
-  /* Code reads identity layouts from the aligned pointer alone. */
-  void **pointers = call->args[i];
-  int64_t *offset = (int64_t *)(void *)(pointers + 2);
-  pointers[0] = pointers[1] =
-      (char *)pointers[1] + *offset * (int64_t)pn_dtype_size(value->type.dtype);
-  *offset = 0;
+  if (!value->is_scalar)
+    call->descriptors += pn_memref_descriptor_size(value->type.rank);
   return NULL;
 }
 
@@ -655,16 +680,41 @@ static pn_error_t *status_error(const pn_entry_t *entry, int32_t status) {
                          entry->signature->name, (int)status);
 }
 
-static pn_error_t *run(const pn_entry_t *entry, void **args) {
+static pn_error_t *run(const pn_entry_t *entry, pn_packed_fn function,
+                       void *state, void **args) {
   pn_context_node_t *node = acquire_context(entry->executable);
   if (!node)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
-  int32_t status = entry->packed(node->ctx, args);
+  int32_t status = function(node->ctx, state, args);
   release_context(entry->executable, node);
   return status_error(entry, status);
 }
 
-static pn_error_t *invoke_checked(const pn_entry_t *entry,
+/* Runs the entry; fills a state for this call alone where none is given. */
+static pn_error_t *run_with_state(const pn_entry_t *entry, void *state,
+                                  void **args) {
+  const pn_signature_entry_t *signature = entry->signature;
+  if (state || !signature->state_bytes)
+    return run(entry, entry->packed, state, args);
+  void *block = pn_pool_alloc((size_t)signature->state_bytes);
+  void **constants = calloc(signature->constant_count + 1, sizeof(void *));
+  pn_error_t *error = NULL;
+  if (!block || !constants)
+    error = pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  size_t at = 0;
+  for (size_t i = 0; !error && i < signature->input_count; ++i)
+    if (signature->values[i].is_constant)
+      constants[at++] = args[i];
+  if (!error)
+    error = run(entry, entry->init, block, constants);
+  if (!error)
+    error = run(entry, entry->packed, block, args);
+  free(constants);
+  pn_pool_free(block);
+  return error;
+}
+
+static pn_error_t *invoke_checked(const pn_entry_t *entry, void *state,
                                   const pn_memref_t *inputs,
                                   const pn_memref_t *results, char *block) {
   const pn_signature_entry_t *signature = entry->signature;
@@ -680,7 +730,7 @@ static pn_error_t *invoke_checked(const pn_entry_t *entry,
         is_input ? &inputs[i] : &results[i - signature->input_count], is_input);
   }
   if (!error)
-    error = run(entry, call.args);
+    error = run_with_state(entry, state, call.args);
   for (size_t i = 0; i < count; ++i) {
     if (!bound[i].copy)
       continue;
@@ -696,12 +746,11 @@ static pn_error_t *invoke_checked(const pn_entry_t *entry,
 
 #define SMALL_CALL_BYTES 4096
 
-pn_error_t *pn_entry_invoke(const pn_entry_t *entry, const pn_memref_t *inputs,
-                            size_t input_count, const pn_memref_t *results,
-                            size_t result_count) {
-  pn_error_t *error = check_inputs(entry, inputs, input_count);
-  if (!error)
-    error = check_results(entry, inputs, results, result_count);
+/* The call behind the checks of inputs. */
+static pn_error_t *invoke(const pn_entry_t *entry, void *state,
+                          const pn_memref_t *inputs, const pn_memref_t *results,
+                          size_t result_count) {
+  pn_error_t *error = check_results(entry, inputs, results, result_count);
   if (!error)
     error = check_overlap(entry, inputs, results);
   if (error)
@@ -711,8 +760,52 @@ pn_error_t *pn_entry_invoke(const pn_entry_t *entry, const pn_memref_t *inputs,
   char *block = bytes <= sizeof(small) ? small : malloc(bytes);
   if (!block)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
-  error = invoke_checked(entry, inputs, results, block);
+  error = invoke_checked(entry, state, inputs, results, block);
   if (block != small)
     free(block);
+  return error;
+}
+
+pn_error_t *pn_entry_invoke(const pn_entry_t *entry, const pn_memref_t *inputs,
+                            size_t input_count, const pn_memref_t *results,
+                            size_t result_count) {
+  pn_error_t *error = check_inputs(entry, inputs, input_count, false);
+  return error ? error : invoke(entry, NULL, inputs, results, result_count);
+}
+
+pn_error_t *pn_entry_invoke_bound(const pn_entry_t *entry, void *state,
+                                  const pn_memref_t *inputs,
+                                  const pn_memref_t *results,
+                                  size_t result_count) {
+  pn_error_t *error =
+      check_inputs(entry, inputs, entry->signature->input_count, true);
+  return error ? error : invoke(entry, state, inputs, results, result_count);
+}
+
+pn_error_t *pn_entry_fill_state(const pn_entry_t *entry,
+                                const pn_memref_t *constants, void *state) {
+  const pn_signature_entry_t *signature = entry->signature;
+  size_t count = signature->constant_count, bytes = 0;
+  for (size_t i = 0; i < count; ++i)
+    bytes += pn_memref_descriptor_size(constants[i].rank);
+  void **args = calloc(count + 1, sizeof(void *));
+  char *descriptors = malloc(bytes + 1);
+  pn_error_t *error = NULL;
+  if (!args || !descriptors)
+    error = pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  char *at = descriptors;
+  for (size_t i = 0, input = 0; !error && i < count; ++i, ++input) {
+    while (!signature->values[input].is_constant)
+      ++input;
+    args[i] = fill_argument(&signature->values[input], &constants[i], at);
+    at += pn_memref_descriptor_size(constants[i].rank);
+    if (!args[i])
+      error = pn_error_create(PN_ERROR_SIGNATURE,
+                              "constant %zu is no valid view", i);
+  }
+  if (!error)
+    error = run(entry, entry->init, state, args);
+  free(descriptors);
+  free(args);
   return error;
 }

@@ -86,6 +86,10 @@ static void append_argument_comment(const pn_signature_entry_t *entry, size_t i,
     append_sizes(", strides ", value->type.strides, value->type.rank, buffer);
   if (value->is_mutable)
     pn_buffer_append_text(buffer, ", may be written");
+  if (value->is_constant)
+    pn_buffer_append_text(buffer, value->is_read || !entry->state_bytes
+                                      ? ", constant"
+                                      : ", constant, read by init alone");
   pn_buffer_append_text(buffer, "\n");
 }
 
@@ -121,11 +125,12 @@ static void append_entry(const pn_signature_entry_t *entry,
   pn_buffer_append_text(buffer, "'.\n");
   for (size_t i = 0; i < count; ++i)
     append_argument_comment(entry, i, buffer);
-  pn_buffer_printf(buffer,
-                   " * Returns 0, or -1 where memory is short, or n > 0 where "
-                   "assertion n of the\n * program failed. `state` may be "
-                   "null. */\nint32_t %s(pn_rt_context_t *ctx, void *state",
-                   entry->symbol);
+  pn_buffer_printf(
+      buffer,
+      " * Returns 0, or -1 where memory is short, or n > 0 where "
+      "assertion n of the\n * program failed. `state` was filled "
+      "by init%s. */\nint32_t %s(pn_rt_context_t *ctx, void *state",
+      entry->state_bytes ? "" : ", or is null", entry->symbol);
   for (size_t i = 0; i < count; ++i) {
     const pn_signature_value_t *value = &entry->values[i];
     bool is_input = i < entry->input_count;
@@ -144,9 +149,11 @@ static void append_entry(const pn_signature_entry_t *entry,
       "/* Dynamic sizes of the results, in order, from all sizes of the "
       "inputs\n * (integer scalars count as one). */\n"
       "void %s_shapes(const int64_t *dims, int64_t *result_dims);\n\n"
-      "/* Bytes of state, and its initialization. */\n"
+      "/* Bytes of state, 64-byte aligned, and what fills it, once, from the "
+      "constant\n * inputs: a pointer to each, in their order. */\n"
       "int64_t %s_state_size(void);\n"
-      "int32_t %s_init(void *state, void **constants);\n\n",
+      "int32_t %s_init(pn_rt_context_t *ctx, void *state, void **constants);"
+      "\n\n",
       entry->symbol, entry->symbol, entry->symbol);
 }
 

@@ -222,7 +222,7 @@ static pn_error_t *link_library(LLVMMemoryBufferRef object,
 static pn_error_t *read_signature(LLVMMemoryBufferRef object,
                                   pn_signature_t *out_signature) {
   *out_signature = (pn_signature_t){0};
-  static const char start[] = "polynest 1\n";
+  static const char start[] = "polynest 2\n";
   const char *data = LLVMGetBufferStart(object);
   size_t size = LLVMGetBufferSize(object);
   const char *found = memmem(data, size, start, sizeof(start) - 1);

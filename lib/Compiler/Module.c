@@ -9,6 +9,9 @@
 #include "Support/Error.h"
 #include "Support/MlirBridge.h"
 
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +140,111 @@ pn_error_t *pn_module_clone(const pn_module_t *module,
   pn_context_unlock(module->context);
   return make_module(module->context, mlirModuleFromOperation(copy),
                      out_module);
+}
+
+static bool string_is(MlirStringRef string, const char *text) {
+  return string.length == strlen(text) &&
+         memcmp(string.data, text, string.length) == 0;
+}
+
+/* A string attribute of the operation; empty where there is none. */
+static MlirStringRef string_attribute(MlirOperation op, const char *name) {
+  MlirAttribute attribute =
+      mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
+  return mlirAttributeIsNull(attribute) || !mlirAttributeIsAString(attribute)
+             ? (MlirStringRef){NULL, 0}
+             : mlirStringAttrGetValue(attribute);
+}
+
+/* The public function `name`, or the only one where `name` is NULL; a null
+ * operation where there is none, or more than one. */
+static MlirOperation find_function(MlirModule module, const char *name) {
+  MlirOperation found = {NULL};
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+       !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    MlirStringRef kind = mlirIdentifierStr(mlirOperationGetName(op));
+    if (!string_is(kind, "func.func") ||
+        string_is(string_attribute(op, "sym_visibility"), "private") ||
+        (name && !string_is(string_attribute(op, "sym_name"), name)))
+      continue;
+    if (!mlirOperationIsNull(found))
+      return (MlirOperation){NULL};
+    found = op;
+  }
+  return found;
+}
+
+/* `attribute`, a dictionary or null, with the mark of a constant. */
+static MlirAttribute with_constant_mark(MlirContext context,
+                                        MlirAttribute attribute, bool *failed) {
+  intptr_t count = mlirAttributeIsNull(attribute)
+                       ? 0
+                       : mlirDictionaryAttrGetNumElements(attribute);
+  MlirStringRef mark = mlirStringRefCreateFromCString("polynest.constant");
+  if (count &&
+      !mlirAttributeIsNull(mlirDictionaryAttrGetElementByName(attribute, mark)))
+    return attribute;
+  MlirNamedAttribute *list = calloc((size_t)count + 1, sizeof(*list));
+  *failed = !list;
+  if (!list)
+    return attribute;
+  for (intptr_t i = 0; i < count; ++i)
+    list[i] = mlirDictionaryAttrGetElement(attribute, i);
+  list[count] = mlirNamedAttributeGet(mlirIdentifierGet(context, mark),
+                                      mlirUnitAttrGet(context));
+  MlirAttribute marked = mlirDictionaryAttrGet(context, count + 1, list);
+  free(list);
+  return marked;
+}
+
+/* Marks argument `input` of a function that has `count` of them. */
+static bool mark_argument(MlirOperation function, intptr_t count,
+                          intptr_t input) {
+  MlirContext context = mlirOperationGetContext(function);
+  MlirStringRef name = mlirStringRefCreateFromCString("arg_attrs");
+  MlirAttribute old = mlirOperationGetAttributeByName(function, name);
+  MlirAttribute *list = calloc((size_t)count, sizeof(*list));
+  bool failed = !list;
+  for (intptr_t i = 0; !failed && i < count; ++i) {
+    MlirAttribute given = mlirAttributeIsNull(old)
+                              ? mlirDictionaryAttrGet(context, 0, NULL)
+                              : mlirArrayAttrGetElement(old, i);
+    list[i] = i == input ? with_constant_mark(context, given, &failed) : given;
+  }
+  if (!failed)
+    mlirOperationSetAttributeByName(function, name,
+                                    mlirArrayAttrGet(context, count, list));
+  free(list);
+  return !failed;
+}
+
+static pn_error_t *mark_constant(MlirModule module, const char *entry,
+                                 size_t input) {
+  MlirOperation function = find_function(module, entry);
+  if (mlirOperationIsNull(function))
+    return pn_error_create(PN_ERROR_NOT_FOUND,
+                           "no public function '%s' in the module",
+                           entry ? entry : "(the only one)");
+  MlirAttribute type = mlirOperationGetAttributeByName(
+      function, mlirStringRefCreateFromCString("function_type"));
+  intptr_t count = mlirFunctionTypeGetNumInputs(mlirTypeAttrGetValue(type));
+  if (input >= (size_t)count)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "input %zu is out of range; the function has %zu",
+                           input, (size_t)count);
+  return mark_argument(function, count, (intptr_t)input)
+             ? NULL
+             : pn_error_create(PN_ERROR_MEMORY, "out of memory");
+}
+
+pn_error_t *pn_module_mark_constant(pn_module_t *module, const char *entry,
+                                    size_t input) {
+  if (!module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "module must not be null");
+  pn_context_lock(module->context);
+  pn_error_t *error = mark_constant(module->mlir, entry, input);
+  pn_context_unlock(module->context);
+  return error;
 }
 
 /* A pn_write_fn and its user, behind MLIR's string callback. */

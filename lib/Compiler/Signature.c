@@ -177,14 +177,40 @@ static bool read_argument(pn_words_t *words, pn_signature_t *signature,
   return read_value(words, value);
 }
 
-static bool read_mutable(pn_signature_t *signature) {
+/* The input read last, of the entry read last; NULL where there is none. */
+static pn_signature_value_t *last_input(pn_signature_t *signature) {
   if (!signature->entry_count)
-    return false;
+    return NULL;
   pn_signature_entry_t *entry = &signature->entries[signature->entry_count - 1];
   if (!entry->input_count || entry->result_count)
+    return NULL;
+  return &entry->values[entry->input_count - 1];
+}
+
+static bool read_mutable(pn_signature_t *signature) {
+  pn_signature_value_t *value = last_input(signature);
+  if (value)
+    value->is_mutable = true;
+  return value != NULL;
+}
+
+static bool read_constant(pn_words_t *words, pn_signature_t *signature) {
+  pn_signature_value_t *value = last_input(signature);
+  const char *word;
+  size_t size;
+  if (!value || value->is_constant || !next_word(words, &word, &size))
     return false;
-  entry->values[entry->input_count - 1].is_mutable = true;
-  return true;
+  value->is_constant = true;
+  value->is_read = is_word(word, size, "read");
+  ++signature->entries[signature->entry_count - 1].constant_count;
+  return value->is_read || is_word(word, size, "unread");
+}
+
+static bool read_state(pn_words_t *words, pn_signature_t *signature) {
+  if (!signature->entry_count)
+    return false;
+  int64_t *bytes = &signature->entries[signature->entry_count - 1].state_bytes;
+  return read_number(words, bytes) && *bytes > 0;
 }
 
 static bool read_line(pn_words_t *words, pn_signature_t *signature) {
@@ -202,6 +228,10 @@ static bool read_line(pn_words_t *words, pn_signature_t *signature) {
     return read_argument(words, signature, false);
   if (is_word(word, size, "mutable"))
     return read_mutable(signature);
+  if (is_word(word, size, "constant"))
+    return read_constant(words, signature);
+  if (is_word(word, size, "state"))
+    return read_state(words, signature);
   if (is_word(word, size, "assert"))
     return read_assert(words, signature);
   return false;
@@ -209,7 +239,7 @@ static bool read_line(pn_words_t *words, pn_signature_t *signature) {
 
 pn_error_t *pn_signature_parse(const char *text,
                                pn_signature_t *out_signature) {
-  static const char header[] = "polynest 1\n";
+  static const char header[] = "polynest 2\n";
   *out_signature = (pn_signature_t){0};
   if (strncmp(text, header, sizeof(header) - 1) != 0)
     return pn_error_create(PN_ERROR_VERSION,

@@ -15,9 +15,12 @@
 //
 // The text, one item a line (see lib/Compiler/Signature.c, its reader):
 //   entry <C name> arena <bytes>
+//   state <bytes>    (where it has a state that its constants fill)
 //   name <name>      (where it is another; line ends and backslashes escaped)
 //   in|out <dtype> <rank> <sizes or ?>... [strides <strides or ?>...]
 //   mutable          (after an input that the program may write)
+//   constant read|unread  (after an input that is bound once; whether calls
+//                    still read it)
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -41,6 +44,7 @@ using namespace mlir;
 namespace polynest {
 
 static constexpr StringLiteral kSymbol = "polynest.symbol";
+static constexpr StringLiteral kInit = "polynest.init";
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -119,7 +123,8 @@ static std::string findFree(StringRef base,
   return name;
 }
 
-/// Leaves on every entry and its shape function the C name of the entry.
+/// Leaves on every entry, its shape function and what fills its state the C
+/// name of the entry.
 static void chooseSymbols(ModuleOp module, llvm::StringSet<> &used) {
   Builder builder(module.getContext());
   SmallVector<func::FuncOp> others;
@@ -129,7 +134,7 @@ static void chooseSymbols(ModuleOp module, llvm::StringSet<> &used) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       used.insert(function.getName());
-    if (!function->hasAttr("polynest.entry"))
+    if (!function->hasAttr("polynest.entry") || function->hasAttr(kInit))
       continue;
     StringRef name = function.getName();
     if (isIdentifier(name) && !isReserved(name) && takeSymbols(used, name))
@@ -144,6 +149,9 @@ static void chooseSymbols(ModuleOp module, llvm::StringSet<> &used) {
                                  }));
   SymbolTable symbols(module);
   for (auto function : module.getOps<func::FuncOp>()) {
+    if (auto target = function->getAttrOfType<FlatSymbolRefAttr>(kInit))
+      if (auto entry = symbols.lookup<func::FuncOp>(target.getAttr()))
+        function->setAttr(kSymbol, entry->getAttr(kSymbol));
     StringRef name = function.getName();
     if (!function->hasAttr("polynest.shapes") || !name.consume_back("_shapes"))
       continue;
@@ -243,8 +251,8 @@ static LogicalResult describe(raw_ostream &os, StringRef role, Type type) {
   return success();
 }
 
-/// Bytes of the arena argument, an i8 memref of static size.
-static FailureOr<int64_t> arenaBytes(Type type) {
+/// Bytes of the arena or state argument, an i8 memref of static size.
+static FailureOr<int64_t> hiddenBytes(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || memref.getRank() != 1 || !memref.hasStaticShape() ||
       !memref.getElementType().isInteger(8))
@@ -252,21 +260,37 @@ static FailureOr<int64_t> arenaBytes(Type type) {
   return memref.getDimSize(0);
 }
 
-/// Also leaves `polynest.arg_ranks` (-1 for a scalar, -2 for the arena) and
-/// `polynest.arena_bytes` on the entry, for polynest-lower-entries.
+/// The bytes of argument `i`, which the caller of the C function does not pass
+/// as one of its arguments; fails with an error.
+static FailureOr<int64_t> describeHidden(func::FuncOp entry, unsigned i,
+                                         StringRef what) {
+  FailureOr<int64_t> bytes = hiddenBytes(entry.getArgumentTypes()[i]);
+  for (unsigned later = i + 1; later < entry.getNumArguments(); ++later)
+    if (what == "arena" || !entry.getArgAttr(later, "polynest.arena"))
+      bytes = failure();
+  if (failed(bytes))
+    return entry.emitError()
+           << "the " << what << " must be the last argument, a memref<Nxi8>";
+  return bytes;
+}
+
+/// Also leaves `polynest.arg_ranks` (-1 for a scalar, -2 for the arena, -3 for
+/// the state), `polynest.arena_bytes` and `polynest.state_bytes` on the entry,
+/// for polynest-lower-entries.
 static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
   std::string body;
   llvm::raw_string_ostream lines(body);
-  int64_t arena = 0;
+  int64_t arena = 0, state = 0;
   SmallVector<int64_t> ranks;
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes())) {
-    if (entry.getArgAttr(i, "polynest.arena")) {
-      FailureOr<int64_t> bytes = arenaBytes(type);
-      if (failed(bytes) || i + 1 != entry.getNumArguments())
-        return entry.emitError("the arena must be the last argument, a "
-                               "memref<Nxi8>");
-      arena = *bytes;
-      ranks.push_back(-2);
+    bool isArena = entry.getArgAttr(i, "polynest.arena") != nullptr;
+    if (isArena || entry.getArgAttr(i, "polynest.state")) {
+      FailureOr<int64_t> bytes =
+          describeHidden(entry, i, isArena ? "arena" : "state");
+      if (failed(bytes))
+        return failure();
+      (isArena ? arena : state) = *bytes;
+      ranks.push_back(isArena ? -2 : -3);
       continue;
     }
     auto memref = dyn_cast<MemRefType>(type);
@@ -277,15 +301,24 @@ static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
                                << " cannot be passed by a caller";
     if (!isResult && (entry.getArgAttr(i, "polynest.mutable")))
       lines << "mutable\n";
+    else if (!isResult && entry.getArgAttr(i, "polynest.constant"))
+      lines << "constant "
+            << (entry.getArgument(i).use_empty() ? "unread" : "read") << '\n';
   }
   Builder builder(entry.getContext());
   entry->setAttr("polynest.arg_ranks", builder.getDenseI64ArrayAttr(ranks));
   entry->setAttr("polynest.arena_bytes", builder.getI64IntegerAttr(arena));
+  entry->setAttr("polynest.state_bytes", builder.getI64IntegerAttr(state));
+  // What fills a state is not for callers to look up.
+  if (entry->hasAttr(kInit))
+    return success();
   StringRef name = entry.getName();
   StringRef symbol = symbolOf(entry);
   os << "entry " << symbol << " arena " << arena << '\n';
   if (name != symbol)
     os << "name " << escapeLine(name) << '\n';
+  if (state > 0)
+    os << "state " << state << '\n';
   os << body;
   return success();
 }

@@ -4,11 +4,12 @@
 // What: the last rewrite of S5, on the LLVM dialect. Kernel calls become
 // `pn_parallel_for` over a block of captures, heap allocations become
 // `pn_rt_alloc`, and each entry gets its C symbols:
-//   i32 <name>_packed(ctx, args)   args[i] points to a ranked descriptor, or to
+//   i32 <name>_packed(ctx, state, args)
+//                                  args[i] points to a ranked descriptor, or to
 //                                  the value of a scalar
 //   i32 <name>(ctx, state, ...)    the same with one pointer an argument
 //   void <name>_shapes(dims, out)  result sizes from input sizes
-//   i64 <name>_state_size(), i32 <name>_init(state, constants)
+//   i64 <name>_state_size(), i32 <name>_init(ctx, state, constants)
 // and the module its description `polynest_info`.
 // Legal always: the form is that of convert-func-to-llvm on a described entry.
 // Profitable always. Limits: an allocation in a loop lives until the call ends.
@@ -19,6 +20,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_LOWERENTRIES
@@ -36,7 +38,7 @@ namespace polynest {
 static constexpr int64_t kOutOfMemory = -1;
 
 /// Values of `polynest.arg_ranks` that are not ranks.
-static constexpr int64_t kScalar = -1, kArena = -2;
+static constexpr int64_t kScalar = -1, kArena = -2, kState = -3;
 
 namespace {
 /// Shorthand for building LLVM dialect code in one module.
@@ -128,6 +130,11 @@ static bool isEntry(LLVMFuncOp function) {
   return function->hasAttr("polynest.entry");
 }
 
+/// Fills the state of another entry.
+static bool isInit(LLVMFuncOp function) {
+  return function->hasAttr("polynest.init");
+}
+
 //===----------------------------------------------------------------------===//
 // Allocations
 //===----------------------------------------------------------------------===//
@@ -213,7 +220,7 @@ static void lowerAllAllocations(Emitter &emit) {
 
 /// Number of LLVM parameters of one argument.
 static size_t parameterCount(int64_t rank) {
-  return rank < 0 ? (rank == kArena ? 5 : 1) : 3 + 2 * rank;
+  return rank < 0 ? (rank == kScalar ? 1 : 5) : 3 + 2 * rank;
 }
 
 /// Tells LLVM which pointers of a kernel overlap no other.
@@ -318,6 +325,23 @@ static unsigned lowerKernels(Emitter &emit) {
 // Entries
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// What polynest-describe-entries left on an entry.
+struct EntryForm {
+  ArrayRef<int64_t> ranks;
+  int64_t arenaBytes, stateBytes;
+};
+} // namespace
+
+static FailureOr<EntryForm> formOf(LLVMFuncOp entry) {
+  auto ranks = entry->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
+  auto arena = entry->getAttrOfType<IntegerAttr>("polynest.arena_bytes");
+  auto state = entry->getAttrOfType<IntegerAttr>("polynest.state_bytes");
+  if (!ranks || !arena || !state)
+    return failure();
+  return EntryForm{ranks.asArrayRef(), arena.getInt(), state.getInt()};
+}
+
 /// Loads what the function takes for one argument out of its descriptor.
 static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
                            ArrayRef<Type> types, SmallVectorImpl<Value> &out) {
@@ -340,30 +364,47 @@ static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
         emit.load(type, emit.offset(pointer, static_cast<int64_t>(i) * 8)));
 }
 
-/// A descriptor of the arena: both pointers, offset 0, its size, stride 1.
-static void appendArena(Emitter &emit, Value base, int64_t bytes,
+/// A descriptor of bytes: both pointers, offset 0, their number, stride 1.
+static void appendBytes(Emitter &emit, Value base, int64_t bytes,
                         SmallVectorImpl<Value> &out) {
   out.append({base, base, emit.constant(emit.i64, 0),
               emit.constant(emit.i64, bytes), emit.constant(emit.i64, 1)});
 }
 
-/// i32 <name>_packed(ctx, args).
-static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body, StringRef name,
-                             ArrayRef<int64_t> ranks, int64_t arena) {
+/// True if the function uses none of `count` arguments from `first` on.
+static bool isUnread(LLVMFuncOp function, size_t first, size_t count) {
+  Block &block = function.getBody().front();
+  return llvm::all_of(
+      block.getArguments().slice(first, count),
+      [](BlockArgument argument) { return argument.use_empty(); });
+}
+
+/// i32 <name>(ctx, state, args) around a described entry.
+static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body,
+                             const std::string &name, const EntryForm &form) {
   ArrayRef<Type> params = body.getFunctionType().getParams();
-  LLVMFuncOp packed = emit.define((name + "_packed").str(), emit.i32,
-                                  {emit.ptr, emit.ptr}, /*external=*/true);
+  LLVMFuncOp packed =
+      emit.define(name, emit.i32, {emit.ptr, emit.ptr, emit.ptr},
+                  /*external=*/true);
   Value ctx = packed.getBody().front().getArgument(0);
-  Value args = packed.getBody().front().getArgument(1);
+  Value state = packed.getBody().front().getArgument(1);
+  Value args = packed.getBody().front().getArgument(2);
   SmallVector<Value> operands;
-  for (auto [i, rank] : llvm::enumerate(ranks)) {
+  for (auto [i, rank] : llvm::enumerate(form.ranks)) {
     size_t count = parameterCount(rank);
-    if (rank == kArena) {
+    if (rank == kState) {
+      appendBytes(emit, state, form.stateBytes, operands);
+    } else if (rank == kArena) {
       LLVMFuncOp get =
           emit.declare("pn_rt_arena", emit.ptr, {emit.ptr, emit.i64});
-      Value base = emit.call(get, {ctx, emit.constant(emit.i64, arena)});
+      Value base =
+          emit.call(get, {ctx, emit.constant(emit.i64, form.arenaBytes)});
       emit.returnIf(emit.isNull(base), kOutOfMemory);
-      appendArena(emit, base, arena, operands);
+      appendBytes(emit, base, form.arenaBytes, operands);
+    } else if (rank >= 0 && isUnread(body, operands.size(), count)) {
+      // Nothing need be there: a constant that only init reads.
+      for (Type type : params.take_front(count))
+        operands.push_back(UndefOp::create(emit.builder, emit.loc, type));
     } else {
       Value slot = emit.offset(args, static_cast<int64_t>(i) * 8);
       unpackArgument(emit, emit.load(emit.ptr, slot), rank,
@@ -395,8 +436,9 @@ static void makeTyped(Emitter &emit, LLVMFuncOp packed, StringRef name,
   for (size_t i = 0; i < argumentCount; ++i)
     emit.store(block.getArgument(i + 2),
                emit.offset(args, static_cast<int64_t>(i) * 8));
-  ReturnOp::create(emit.builder, emit.loc,
-                   emit.call(packed, {block.getArgument(0), args}));
+  ReturnOp::create(
+      emit.builder, emit.loc,
+      emit.call(packed, {block.getArgument(0), block.getArgument(1), args}));
 }
 
 /// void <name>_shapes(dims, out) around the function of index values.
@@ -424,12 +466,15 @@ static void makeShapes(Emitter &emit, LLVMFuncOp body, StringRef name) {
   ReturnOp::create(emit.builder, emit.loc, ValueRange());
 }
 
-/// i64 <name>_state_size() and i32 <name>_init(state, constants): no state yet,
-/// as constants are read where they are.
-static void makeState(Emitter &emit, StringRef name) {
+/// i64 <name>_state_size().
+static void makeStateSize(Emitter &emit, StringRef name, int64_t bytes) {
   emit.define((name + "_state_size").str(), emit.i64, {}, /*external=*/true);
-  ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i64, 0));
-  emit.define((name + "_init").str(), emit.i32, {emit.ptr, emit.ptr},
+  ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i64, bytes));
+}
+
+/// i32 <name>_init(ctx, state, constants) of an entry without a state.
+static void makeEmptyInit(Emitter &emit, StringRef name) {
+  emit.define((name + "_init").str(), emit.i32, {emit.ptr, emit.ptr, emit.ptr},
               /*external=*/true);
   ReturnOp::create(emit.builder, emit.loc, emit.constant(emit.i32, 0));
 }
@@ -459,7 +504,7 @@ static void addText(Emitter &emit, StringRef name, const std::string &text) {
 /// The description: signatures, then one line an assertion message, in which
 /// line ends and backslashes are escaped.
 static std::string describe(ModuleOp module) {
-  std::string text = "polynest 1\n";
+  std::string text = "polynest 2\n";
   if (auto info = module->getAttrOfType<StringAttr>("polynest.info"))
     text += info.getValue();
   if (auto asserts = module->getAttrOfType<ArrayAttr>("polynest.asserts")) {
@@ -499,24 +544,31 @@ struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
       if (std::string name = symbolOf(function); !name.empty())
         makeShapes(emit, function, name + "_shapes");
     }
+    llvm::StringSet<> filled;
+    for (LLVMFuncOp function : entries)
+      if (isInit(function))
+        filled.insert(symbolOf(function));
     for (LLVMFuncOp function : entries) {
-      auto ranks =
-          function->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
-      auto arena = function->getAttrOfType<IntegerAttr>("polynest.arena_bytes");
+      FailureOr<EntryForm> form = formOf(function);
       std::string name = symbolOf(function);
-      if (!ranks || !arena || name.empty()) {
+      if (failed(form) || name.empty()) {
         function.emitError("entry was not described; run "
                            "polynest-describe-entries first");
         return signalPassFailure();
       }
       makeInternal(function);
-      LLVMFuncOp packed =
-          makePacked(emit, function, name, ranks.asArrayRef(), arena.getInt());
-      makeTyped(emit, packed, name,
-                llvm::count_if(ranks.asArrayRef(),
-                               [](int64_t rank) { return rank != kArena; }));
-      makeState(emit, name);
       ++numApplied;
+      if (isInit(function)) {
+        makePacked(emit, function, name + "_init", *form);
+        continue;
+      }
+      LLVMFuncOp packed = makePacked(emit, function, name + "_packed", *form);
+      makeTyped(emit, packed, name,
+                llvm::count_if(form->ranks,
+                               [](int64_t rank) { return rank >= kScalar; }));
+      makeStateSize(emit, name, form->stateBytes);
+      if (!filled.contains(name))
+        makeEmptyInit(emit, name);
     }
     addText(emit, "polynest_info", describe(getOperation()));
   }

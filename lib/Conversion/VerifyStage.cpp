@@ -111,8 +111,9 @@ static StringRef checkEntry(Operation *op) {
   bool inResults = false;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     bool isResult = function.getArgAttr(i, "polynest.result") != nullptr;
-    bool isArena = function.getArgAttr(i, "polynest.arena") != nullptr;
-    if (inResults && !isResult && !isArena)
+    bool isHidden = function.getArgAttr(i, "polynest.arena") ||
+                    function.getArgAttr(i, "polynest.state");
+    if (inResults && !isResult && !isHidden)
       return "results of an entry are its last arguments";
     inResults |= isResult;
   }

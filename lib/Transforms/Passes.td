@@ -241,6 +241,32 @@ def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
   ];
 }
 
+def SplitConstants : Pass<"polynest-split-constants", "mlir::ModuleOp"> {
+  let summary = "Compute once what depends on constant inputs alone";
+  let description = [{
+    Moves the nests of an entry that read nothing but inputs marked
+    `polynest.constant`, and what such nests write, into a second function. It
+    runs once for each set of constants and leaves what the entry reads of it in
+    a block of state: the entry's new last argument `memref<Nxi8>
+    {polynest.state}`. Idempotent: an entry with a state is skipped.
+
+    Before: `func @f(%w {polynest.constant}, %x, %r) { T = pack(%w); r = x * T }`
+    After:  `func @f(%w, %x, %r, %s {polynest.state}) { r = x * view(%s) }`
+            `func @f_init(%w, %s) {polynest.init = @f} { view(%s) = pack(%w) }`
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"maxGrowthPercent", "max-growth-percent", "uint64_t",
+           /*default=*/"200",
+           "Most bytes of state, as part of those of the constants read">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests moved">,
+    Statistic<"numDeclined", "num-declined", "Entries with constants, left">
+  ];
+}
+
 def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   let summary = "Run one loop of every affine nest in vector lanes";
   let description = [{

@@ -243,6 +243,7 @@ _MODULE = _handle("pn_module_t")
 _TARGET = _handle("pn_target_t")
 _EXECUTABLE = _handle("pn_executable_t")
 _ENTRY = _handle("pn_entry_t")
+_STATE = _handle("pn_state_t")
 
 FUNCTIONS: dict[str, tuple] = {
     # base.h
@@ -289,6 +290,7 @@ FUNCTIONS: dict[str, tuple] = {
         _new("pn_module_t"),
     ),
     "pn_module_clone": (_ERROR, _MODULE, _new("pn_module_t")),
+    "pn_module_mark_constant": (_ERROR, _MODULE, _STRING, c_size_t),
     "pn_module_print": (None, _MODULE, WriteFn, _USER),
     "pn_module_write_file": (_ERROR, _MODULE, _STRING, c_bool),
     "pn_module_destroy": (None, _handle("pn_module_t", _take)),
@@ -358,11 +360,31 @@ FUNCTIONS: dict[str, tuple] = {
     "pn_entry_result_count": (c_size_t, _ENTRY),
     "pn_entry_input_type": (c_bool, _ENTRY, c_size_t, _TYPE),
     "pn_entry_result_type": (c_bool, _ENTRY, c_size_t, _TYPE),
+    "pn_entry_input_is_constant": (c_bool, _ENTRY, c_size_t),
+    "pn_entry_state_bytes": (c_size_t, _ENTRY),
     "pn_entry_arena_bytes": (c_size_t, _ENTRY),
     "pn_entry_result_sizes": (_ERROR, _ENTRY, _MEMREFS, c_size_t, _SIZES),
     "pn_entry_invoke": (
         _ERROR,
         _ENTRY,
+        _MEMREFS,
+        c_size_t,
+        _MEMREFS,
+        c_size_t,
+    ),
+    # state.h
+    "pn_state_create": (
+        _ERROR,
+        _ENTRY,
+        _MEMREFS,
+        c_size_t,
+        _new("pn_state_t"),
+    ),
+    "pn_state_destroy": (None, _handle("pn_state_t", _take)),
+    "pn_state_reads_constant": (c_bool, _STATE, c_size_t),
+    "pn_state_invoke": (
+        _ERROR,
+        _STATE,
         _MEMREFS,
         c_size_t,
         _MEMREFS,
@@ -728,6 +750,11 @@ class CallBlock:
     def invoke(self, entry: int) -> None:
         n_in, n_out = self.counts
         lib().pn_entry_invoke(entry, self.inputs, n_in, self.results, n_out)
+
+    def invoke_state(self, state: int) -> None:
+        """The same with the constants bound: inputs are the others."""
+        n_in, n_out = self.counts
+        lib().pn_state_invoke(state, self.inputs, n_in, self.results, n_out)
 
 
 WORDS = _WORDS

@@ -183,6 +183,14 @@ class Module(Handle):
             raise
         return _capi.timing_dict(timing)
 
+    def mark_constant(self, index: int, entry: str | None = None) -> None:
+        """Marks an input as one whose value may be bound once."""
+        if index < 0:
+            raise errors.ArgumentError(f"input {index} is out of range")
+        _capi.lib().pn_module_mark_constant(
+            self.raw, entry.encode() if entry is not None else None, index
+        )
+
     def executable(
         self, target: Target, options: "Options | None" = None
     ) -> "Executable":
@@ -280,6 +288,28 @@ class Executable(Handle):
             self.raw,
             name.encode() if name is not None else None,
         )
+
+
+class State(Handle):
+    """An entry with its constants bound; `constants` is a call block that has
+    them as its inputs. Keeps the code alive, not the memory of the constants
+    that calls read."""
+
+    _release = "pn_state_destroy"
+
+    def __init__(self, entry: int, constants: Any) -> None:
+        super().__init__(
+            _capi.new_handle(
+                "pn_state_create",
+                entry,
+                constants.inputs,
+                constants.counts[0],
+            )
+        )
+
+    def reads(self, index: int) -> bool:
+        """Whether calls read the memory of constant `index`."""
+        return _capi.lib().pn_state_reads_constant(self.raw, index)
 
 
 def _choose(value: str, table: dict[str, int], what: str) -> int:

@@ -9,7 +9,14 @@ import sys
 from typing import Any, Callable, Sequence
 
 from polynest import _capi, errors
-from polynest.handles import Context, Executable, Module, Options, Target
+from polynest.handles import (
+    Context,
+    Executable,
+    Module,
+    Options,
+    State,
+    Target,
+)
 
 # Results of this many bytes and more come from the recycling pool: the first
 # touch of fresh memory costs more than the whole rest of a call.
@@ -85,6 +92,7 @@ class Program:
         self._results_from = results
         self.inputs = self._types(True)
         self.results = self._types(False)
+        self._state: State | None = None
         self._calls: dict[Any, _Call] = {}
 
     @property
@@ -134,9 +142,23 @@ class Program:
             words[at] = address
             at += step
             results.append(result)
-        block.invoke(self._entry)
+        if self._state is None:
+            block.invoke(self._entry)
+        else:
+            block.invoke_state(self._state.raw)
         call.blocks.append(block)
         return results
+
+    def _with_constants(self, inputs: list[tuple]) -> list[tuple]:
+        """All inputs of the entry, from those that a call passes."""
+        return inputs
+
+    def bind(self, *constants: Any) -> "BoundProgram":
+        """The program with its constant inputs (`polynest.constant` in the
+        text), given in their order, bound: what depends on them alone is
+        computed now, and calls take the other inputs. Changes of their
+        contents afterwards may or may not be seen."""
+        return BoundProgram(self, constants)
 
     def _with_arrays(self, arguments: Sequence[Any]) -> list[Any]:
         """0-d arrays in place of plain numbers, where the program takes one
@@ -156,32 +178,10 @@ class Program:
                 f"'{self.name}' takes {len(self.inputs)} arguments, "
                 f"{len(views)} were given"
             )
-        inputs = []
-        for i, (view, (number, sizes, _)) in enumerate(
-            zip(views, self.inputs)
-        ):
-            _, kind, dtype, shape, strides = view
-            wanted = _NUMBERS[number]
-            if not _same_type(dtype, wanted):
-                raise errors.SignatureError(
-                    f"argument {i} of '{self.name}' has element type {dtype}, "
-                    f"not {wanted}"
-                )
-            if len(shape) != len(sizes):
-                raise errors.SignatureError(
-                    f"argument {i} of '{self.name}' has rank {len(shape)}, "
-                    f"not {len(sizes)}"
-                )
-            for d, (have, want) in enumerate(zip(shape, sizes)):
-                if want != _capi.DYNAMIC and have != want:
-                    raise errors.SignatureError(
-                        f"argument {i} of '{self.name}' has size {have} in "
-                        f"dimension {d}, not {want}"
-                    )
-            inputs.append((number, shape, strides))
+        inputs = [self._check_input(i, view) for i, view in enumerate(views)]
         sizes = [s for _, s, _ in self.results]
         if any(_capi.DYNAMIC in s for s in sizes):
-            probe = _capi.CallBlock(inputs, [])
+            probe = _capi.CallBlock(self._with_constants(inputs), [])
             sizes = _capi.result_sizes(
                 self._entry, probe, [len(s) for s in sizes]
             )
@@ -198,6 +198,29 @@ class Program:
         return _Call(
             inputs, makers, None, lambda: _capi.CallBlock(inputs, results)
         )
+
+    def _check_input(self, i: int, view: tuple) -> tuple:
+        """Descriptor fields of argument `i`, where it fits."""
+        number, sizes, _ = self.inputs[i]
+        _, kind, dtype, shape, strides = view
+        wanted = _NUMBERS[number]
+        if not _same_type(dtype, wanted):
+            raise errors.SignatureError(
+                f"argument {i} of '{self.name}' has element type {dtype}, "
+                f"not {wanted}"
+            )
+        if len(shape) != len(sizes):
+            raise errors.SignatureError(
+                f"argument {i} of '{self.name}' has rank {len(shape)}, "
+                f"not {len(sizes)}"
+            )
+        for d, (have, want) in enumerate(zip(shape, sizes)):
+            if want != _capi.DYNAMIC and have != want:
+                raise errors.SignatureError(
+                    f"argument {i} of '{self.name}' has size {have} in "
+                    f"dimension {d}, not {want}"
+                )
+        return number, shape, strides
 
     def _maker(
         self, dtype: str, sizes: Sequence[int], as_torch: bool
@@ -231,6 +254,56 @@ class Program:
             return out.ctypes.data, out
 
         return make
+
+
+class BoundProgram(Program):
+    """A program with its constants bound; see Program.bind."""
+
+    def __init__(self, program: Program, constants: Sequence[Any]) -> None:
+        self.executable = program.executable
+        self._entry = program._entry
+        self.name = program.name
+        self._results_from = program._results_from
+        self.results = program.results
+        self._calls = {}
+        is_constant = [
+            _capi.lib().pn_entry_input_is_constant(self._entry, i)
+            for i in range(len(program.inputs))
+        ]
+        chosen = [i for i, c in enumerate(is_constant) if c]
+        if len(constants) != len(chosen):
+            raise errors.SignatureError(
+                f"'{self.name}' has {len(chosen)} constants, "
+                f"{len(constants)} were given"
+            )
+        arrays = [
+            _zero_d(a, i, self.name, program.inputs[i])
+            if type(a) in _PLAIN_NUMBERS
+            else a
+            for i, a in zip(chosen, constants)
+        ]
+        views = [_view(a, i) for i, a in zip(chosen, arrays)]
+        fields = [
+            program._check_input(i, v) for i, v in zip(chosen, views)
+        ]
+        block = _capi.CallBlock(fields, [])
+        for at, view in enumerate(views):
+            block.set_pointer(at, view[0])
+        self._state = State(self._entry, block)
+        # What calls read has to stay; the rest may go.
+        self._kept = [
+            a for at, a in enumerate(arrays) if self._state.reads(at)
+        ]
+        self._constants = list(zip(chosen, fields))
+        self.inputs = [
+            t for t, c in zip(program.inputs, is_constant) if not c
+        ]
+
+    def _with_constants(self, inputs: list[tuple]) -> list[tuple]:
+        everything = list(inputs)
+        for i, fields in self._constants:
+            everything.insert(i, fields)
+        return everything
 
 
 def torch_maker(

@@ -465,3 +465,66 @@ def test_numbers_that_lose_something_are_refused(element, number, why):
 def test_too_many_numbers_are_refused():
     with pytest.raises(errors.SignatureError, match="takes 1 arguments"):
         polynest.compile(NUMBER.format("f32"))(1.0, np.float32(2))
+
+
+# -- constants ------------------------------------------------------------------
+
+WEIGHTED = """
+func.func @f(%w: tensor<6x5xf32> {polynest.constant}, %x: tensor<?x6xf32>,
+             %b: tensor<5xf32> {polynest.constant}) -> tensor<?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x6xf32>
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %i = linalg.broadcast ins(%b : tensor<5xf32>) outs(%e : tensor<?x5xf32>)
+    dimensions = [0]
+  %y = linalg.matmul ins(%x, %w : tensor<?x6xf32>, tensor<6x5xf32>)
+    outs(%i : tensor<?x5xf32>) -> tensor<?x5xf32>
+  return %y : tensor<?x5xf32>
+}
+"""
+
+
+def test_bound_constants():
+    program = polynest.compile(WEIGHTED)
+    rng = np.random.default_rng(5)
+    w = rng.standard_normal((6, 5)).astype(np.float32)
+    b = rng.standard_normal(5).astype(np.float32)
+    bound = program.bind(w, b)
+    for n in (1, 3, 0):
+        x = rng.standard_normal((n, 6)).astype(np.float32)
+        np.testing.assert_allclose(bound(x), x @ w + b, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(bound(x), program(w, x, b))
+    # Strided constants are copied, and held for as long as calls read them.
+    other = program.bind(np.asfortranarray(w), np.repeat(b, 2)[::2])
+    del w, b
+    gc.collect()
+    np.testing.assert_array_equal(other(x), bound(x))
+
+
+def test_wrong_constants():
+    program = polynest.compile(WEIGHTED)
+    w, b = np.ones((6, 5), np.float32), np.ones(5, np.float32)
+    x = np.ones((2, 6), np.float32)
+    with pytest.raises(errors.SignatureError, match="has 2 constants, 1"):
+        program.bind(w)
+    with pytest.raises(errors.SignatureError, match="argument 2 .* rank 2"):
+        program.bind(w, w)
+    bound = program.bind(w, b)
+    with pytest.raises(errors.SignatureError, match="takes 1 arguments"):
+        bound(w, x, b)
+    with pytest.raises(errors.SignatureError, match="element type float64"):
+        bound(x.astype(np.float64))
+    with pytest.raises(errors.SignatureError, match="has 0 constants, 1"):
+        polynest.compile(SCALAR).bind(x)
+
+
+def test_marked_constants():
+    with Context() as context, Module(context, SCALAR) as module:
+        module.mark_constant(0)
+        with pytest.raises(errors.ArgumentError, match="out of range"):
+            module.mark_constant(1)
+        with pytest.raises(errors.NotFoundError, match="no public function"):
+            module.mark_constant(0, "other")
+        with Target("host") as target:
+            program = polynest.Program(module.executable(target))
+    assert program.bind(2.5)() == 5.0

@@ -47,3 +47,10 @@ func.func @bytes(%t: memref<64xf32> {polynest.arena}) attributes {polynest.entry
 func.func @dynamic(%t: memref<?xi8> {polynest.arena}) attributes {polynest.entry} {
   return
 }
+
+// -----
+
+// expected-error@+1 {{the state must be the last argument, a memref<Nxi8>}}
+func.func @state(%s: memref<64xi8> {polynest.state}, %a: memref<4xf32>) attributes {polynest.entry} {
+  return
+}

@@ -95,6 +95,32 @@ func.func private @e_kernel0(%b: index, %e: index, %t: memref<2xf32>,
 
 // -----
 
+// A constant that calls read and one that only what fills the state reads; the
+// latter function has the entry's symbol and no description.
+// CHECK: polynest.info = "entry w arena 0\0Astate 128\0Ain f32 1 4\0Aconstant read\0Ain f32 1 4\0Aconstant unread\0A"
+// CHECK: func @w.body
+// CHECK: polynest.arg_ranks = array<i64: 1, 1, -3>
+// CHECK-SAME: polynest.state_bytes = 128 : i64
+// CHECK-SAME: polynest.symbol = "w"
+// CHECK: func @w_init.body
+// CHECK-SAME: polynest.init = @w.body
+// CHECK-SAME: polynest.symbol = "w"
+func.func @w(%a: memref<4xf32> {polynest.constant},
+             %b: memref<4xf32> {polynest.constant},
+             %s: memref<128xi8> {polynest.state}) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %a[%c0] : memref<4xf32>
+  return
+}
+func.func @w_init(%a: memref<4xf32> {polynest.constant},
+                  %b: memref<4xf32> {polynest.constant},
+                  %s: memref<128xi8> {polynest.state})
+    attributes {polynest.entry, polynest.init = @w} {
+  return
+}
+
+// -----
+
 // A module without entries has an empty description.
 // CHECK: module attributes {polynest.info = ""}
 func.func private @nothing()

@@ -2,7 +2,7 @@
 // RUN: polynest-opt %s --polynest-lower-entries --split-input-file --verify-diagnostics
 
 // expected-error@+1 {{entry was not described; run polynest-describe-entries first}}
-llvm.func @ranks(%a: !llvm.ptr) -> i32 attributes {polynest.entry, polynest.symbol = "f", polynest.arena_bytes = 0 : i64} {
+llvm.func @ranks(%a: !llvm.ptr) -> i32 attributes {polynest.entry, polynest.symbol = "f", polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
   %0 = llvm.mlir.constant(0 : i32) : i32
   llvm.return %0 : i32
 }
@@ -10,7 +10,7 @@ llvm.func @ranks(%a: !llvm.ptr) -> i32 attributes {polynest.entry, polynest.symb
 // -----
 
 // expected-error@+1 {{entry was not described; run polynest-describe-entries first}}
-llvm.func @symbol(%a: i64) -> i32 attributes {polynest.entry, polynest.arg_ranks = array<i64: -1>, polynest.arena_bytes = 0 : i64} {
+llvm.func @symbol(%a: i64) -> i32 attributes {polynest.entry, polynest.arg_ranks = array<i64: -1>, polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
   %0 = llvm.mlir.constant(0 : i32) : i32
   llvm.return %0 : i32
 }

@@ -8,10 +8,10 @@
 // description carries the messages of assertions, escaped.
 // RUN: polynest-opt %s --split-input-file --polynest-lower-entries | FileCheck %s
 
-// CHECK: llvm.mlir.global external constant @polynest_info("polynest 1\0Aentry entry arena 0\0Ain f32 1 4\0A\00")
+// CHECK: llvm.mlir.global external constant @polynest_info("polynest 2\0Aentry entry arena 0\0Ain f32 1 4\0A\00")
 // CHECK-LABEL: llvm.func internal @entry.body
 // CHECK-SAME: attributes {dso_local,
-// CHECK-LABEL: llvm.func @entry_packed(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+// CHECK-LABEL: llvm.func @entry_packed(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //       CHECK: %[[D:.+]] = llvm.load %{{.+}} : !llvm.ptr -> !llvm.ptr
 // Allocated and aligned pointer, offset, size and stride: 8 bytes each.
 //       CHECK: llvm.getelementptr %[[D]][8]
@@ -30,7 +30,45 @@ module attributes {polynest.info = "entry entry arena 0\0Ain f32 1 4\0A"} {
   llvm.func @entry.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64, %n: i64, %s: i64) -> i32
       attributes {polynest.entry, polynest.symbol = "entry",
                   polynest.arg_ranks = array<i64: 1>,
-                  polynest.arena_bytes = 0 : i64} {
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
+    llvm.store %n, %b : i64, !llvm.ptr
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// What fills the state is called like the packed one, with constants for
+// arguments; nothing is read of a constant that the entry does not use.
+// CHECK-LABEL: llvm.func internal @c.body
+// CHECK-LABEL: llvm.func internal @fill.body
+// CHECK-LABEL: llvm.func @c_packed(
+//  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+//   CHECK-NOT: llvm.load
+//       CHECK: %[[BYTES:.+]] = llvm.mlir.constant(128 : i64)
+//       CHECK: llvm.call @c.body(%{{.+}}, %{{.+}}, %{{.+}}, %[[STATE]], %[[STATE]], %{{.+}}, %[[BYTES]], %{{.+}})
+// CHECK-LABEL: llvm.func @c_state_size() -> i64
+//       CHECK: llvm.mlir.constant(128 : i64)
+// CHECK-LABEL: llvm.func @c_init(
+//  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+//       CHECK: llvm.load
+//       CHECK: llvm.call @fill.body(%{{.+}}, %{{.+}}, %{{.+}}, %[[STATE]]
+module {
+  llvm.func @c.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
+                    %c: !llvm.ptr, %d: !llvm.ptr, %p: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "c",
+                  polynest.arg_ranks = array<i64: 0, -3>,
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+  llvm.func @fill.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
+                       %c: !llvm.ptr, %d: !llvm.ptr, %p: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.init = @c.body, polynest.symbol = "c",
+                  polynest.arg_ranks = array<i64: 0, -3>,
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
+    llvm.store %n, %b : i64, !llvm.ptr
     %0 = llvm.mlir.constant(0 : i32) : i32
     llvm.return %0 : i32
   }
@@ -60,7 +98,7 @@ module {
   llvm.func @p.body(%a: !llvm.ptr, %n: i64) -> i32
       attributes {polynest.entry, polynest.symbol = "p",
                   polynest.arg_ranks = array<i64: -1, -1>,
-                  polynest.arena_bytes = 0 : i64} {
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
     %0 = llvm.mlir.constant(0 : i64) : i64
     %t = llvm.call @serial.body(%n) : (i64) -> i32
     %s = llvm.call @kernel.body(%0, %n, %a, %n) : (i64, i64, !llvm.ptr, i64) -> i32
@@ -122,7 +160,7 @@ module {
   llvm.func @alloc.body(%n: i64) -> i32
       attributes {polynest.entry, polynest.symbol = "alloc",
                   polynest.arg_ranks = array<i64: -1>,
-                  polynest.arena_bytes = 0 : i64} {
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
     %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
     llvm.store %n, %p : i64, !llvm.ptr
     %s = llvm.call @scratch.body(%n) : (i64) -> i32
@@ -153,7 +191,7 @@ module {
   llvm.func @values.body(%p: i1, %a: !llvm.ptr, %b: !llvm.ptr, %o: i64, %n: i64, %s: i64) -> i32
       attributes {polynest.entry, polynest.symbol = "values",
                   polynest.arg_ranks = array<i64: -1, -2>,
-                  polynest.arena_bytes = 192 : i64} {
+                  polynest.arena_bytes = 192 : i64, polynest.state_bytes = 0 : i64} {
     %0 = llvm.mlir.constant(0 : i32) : i32
     llvm.return %0 : i32
   }
@@ -185,6 +223,6 @@ module {
 // -----
 
 // A line end and a backslash in a message are two characters each.
-// CHECK: @polynest_info("polynest 1\0Aassert a\\nb\\\\c\0A\00")
+// CHECK: @polynest_info("polynest 2\0Aassert a\\nb\\\\c\0A\00")
 module attributes {polynest.asserts = ["a\nb\\c"]} {
 }

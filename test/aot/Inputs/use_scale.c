@@ -37,7 +37,7 @@ int main(void) {
   if (sizes[0] != M || sizes[1] != N)
     return 1;
   /* No state is kept yet, and any memory will do for it. */
-  if (scale_state_size() != 0 || scale_init(NULL, NULL) != 0)
+  if (scale_state_size() != 0 || scale_init(NULL, NULL, NULL) != 0)
     return 2;
   pthread_t threads[THREADS];
   float factors[THREADS] = {0.5f, 1.0f, -2.0f, 8.0f};
