@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* polynestc/BenchCommand.c: the subcommand `bench`. */
 
-#include "Call.h"
 #include "Commands.h"
-#include "Session.h"
+#include "FileCommand.h"
 #include "Text.h"
 #include "polynest/measure.h"
 
@@ -181,9 +180,9 @@ static pn_exit_t bench_entry(const pn_executable_t *executable,
   return ok ? PN_EXIT_OK : PN_EXIT_FAILURE;
 }
 
-static pn_exit_t bench_file(const pn_session_options_t *options,
-                            const pn_bench_request_t *request,
+static pn_exit_t bench_file(const pn_session_options_t *options, void *user,
                             const char *path) {
+  const pn_bench_request_t *request = user;
   if (request->threads &&
       pn_thread_count_set((int32_t)request->threads) != PN_ERROR_NONE)
     return PN_EXIT_FAILURE;
@@ -207,14 +206,9 @@ static pn_exit_t bench_file(const pn_session_options_t *options,
 }
 
 pn_exit_t pn_command_bench(int argc, char **argv) {
-  pn_session_options_t options = PN_SESSION_OPTIONS_INIT;
   pn_bench_request_t request = {.inputs = PN_INPUT_OPTIONS_INIT,
                                 .seconds = 1.0};
-  pn_option_row_t rows[PN_INPUT_ROW_COUNT + 6];
-  pn_option_row_t shared[PN_SESSION_ROW_COUNT];
-  pn_session_rows(&options, shared);
-  pn_input_rows(&request.inputs, rows);
-  const pn_option_row_t own[] = {
+  const pn_option_row_t rows[] = {
       {"--threads", PN_OPTION_INTEGER, &request.threads, "N",
        "threads of parallel loops", 1, PN_THREAD_COUNT_MAX},
       {"--repetitions", PN_OPTION_INTEGER, &request.repetitions, "N",
@@ -228,8 +222,7 @@ pn_exit_t pn_command_bench(int argc, char **argv) {
       {"--json", PN_OPTION_FLAG, &request.json, NULL, "print one line of JSON",
        0, 0},
   };
-  memcpy(rows + PN_INPUT_ROW_COUNT, own, sizeof(own));
-  const pn_command_line_t line = {
+  const pn_file_command_t command = {
       .usage = "polynestc bench FILE [options]",
       .summary = "Times calls of a program after three to warm up, and sets "
                  "the rates beside the\nmeasured peaks of the machine at the "
@@ -237,17 +230,9 @@ pn_exit_t pn_command_bench(int argc, char **argv) {
                  "result once.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
-      .more_rows = shared,
-      .more_row_count = PN_SESSION_ROW_COUNT,
-      .min_operands = 1,
-      .max_operands = 1,
+      .inputs = &request.inputs,
+      .run = bench_file,
+      .request = &request,
   };
-  pn_text_list_t files = {0};
-  pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
-  pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK)
-    code = bench_file(&options, &request, files.items[0]);
-  pn_text_list_clear(&files);
-  pn_input_options_clear(&request.inputs);
-  return code;
+  return pn_file_command_run(&command, argc, argv);
 }

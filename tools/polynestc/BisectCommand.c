@@ -3,6 +3,7 @@
 
 #include "Check.h"
 #include "Commands.h"
+#include "FileCommand.h"
 #include "Text.h"
 
 #include <errno.h>
@@ -22,6 +23,11 @@ typedef struct pn_bisect {
   size_t count;
   double reduction_length;
 } pn_bisect_t;
+
+typedef struct pn_bisect_request {
+  pn_input_options_t inputs;
+  int64_t reduction_length;
+} pn_bisect_request_t;
 
 typedef enum pn_trial {
   PN_TRIAL_AGREES = 0,
@@ -187,51 +193,39 @@ static pn_exit_t bisect_passes(const pn_bisect_t *bisect) {
   return PN_EXIT_FAILURE;
 }
 
+static pn_exit_t bisect_file(const pn_session_options_t *options, void *user,
+                             const char *path) {
+  const pn_bisect_request_t *request = user;
+  pn_bisect_t bisect = {.options = options,
+                        .inputs = &request->inputs,
+                        .path = path,
+                        .reduction_length = (double)request->reduction_length};
+  pn_exit_t code = collect_passes(&bisect);
+  if (code == PN_EXIT_OK)
+    code = bisect_passes(&bisect);
+  for (size_t i = 0; i < bisect.count; ++i) {
+    pn_text_t text = {.data = bisect.passes[i]};
+    pn_text_clear(&text);
+  }
+  return code;
+}
+
 pn_exit_t pn_command_bisect(int argc, char **argv) {
-  pn_session_options_t options = PN_SESSION_OPTIONS_INIT;
-  pn_input_options_t inputs = PN_INPUT_OPTIONS_INIT;
-  int64_t reduction_length = 0;
-  pn_option_row_t rows[PN_INPUT_ROW_COUNT + 1];
-  pn_option_row_t shared[PN_SESSION_ROW_COUNT];
-  pn_session_rows(&options, shared);
-  pn_input_rows(&inputs, rows);
-  rows[PN_INPUT_ROW_COUNT] =
-      (pn_option_row_t){"--reduction",
-                        PN_OPTION_INTEGER,
-                        &reduction_length,
-                        "N",
-                        "length of the reductions, as in run --check",
-                        1,
-                        INT64_C(1) << 50};
-  const pn_command_line_t line = {
+  pn_bisect_request_t request = {.inputs = PN_INPUT_OPTIONS_INIT};
+  const pn_option_row_t rows[] = {
+      {"--reduction", PN_OPTION_INTEGER, &request.reduction_length, "N",
+       "length of the reductions, as in run --check", 1, INT64_C(1) << 50},
+  };
+  const pn_file_command_t command = {
       .usage = "polynestc bisect FILE [options]",
       .summary = "Finds the optimization that makes a program's result differ "
                  "from that of the\nplainly lowered one. Exit code 0: they "
                  "agree; 1: they differ.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
-      .more_rows = shared,
-      .more_row_count = PN_SESSION_ROW_COUNT,
-      .min_operands = 1,
-      .max_operands = 1,
+      .inputs = &request.inputs,
+      .run = bisect_file,
+      .request = &request,
   };
-  pn_text_list_t files = {0};
-  pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
-  pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK) {
-    pn_bisect_t bisect = {.options = &options,
-                          .inputs = &inputs,
-                          .path = files.items[0],
-                          .reduction_length = (double)reduction_length};
-    code = collect_passes(&bisect);
-    if (code == PN_EXIT_OK)
-      code = bisect_passes(&bisect);
-    for (size_t i = 0; i < bisect.count; ++i) {
-      pn_text_t text = {.data = bisect.passes[i]};
-      pn_text_clear(&text);
-    }
-  }
-  pn_text_list_clear(&files);
-  pn_input_options_clear(&inputs);
-  return code;
+  return pn_file_command_run(&command, argc, argv);
 }

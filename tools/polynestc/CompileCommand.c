@@ -2,7 +2,7 @@
 /* polynestc/CompileCommand.c: the subcommand `compile`. */
 
 #include "Commands.h"
-#include "Session.h"
+#include "FileCommand.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,11 +85,24 @@ static pn_exit_t write_code(pn_session_t *session,
   return error ? pn_report_error(error) : pn_session_finish(session);
 }
 
+static pn_exit_t compile(const pn_session_options_t *options, void *user,
+                         const char *path) {
+  const pn_compile_request_t *request = user;
+  pn_stage_t stage = PN_STAGE_S5;
+  if (!check_request(request) ||
+      (request->stage && !pn_read_stage(request->stage, &stage)))
+    return PN_EXIT_USAGE;
+  pn_session_t session;
+  pn_exit_t code = pn_session_open(options, NULL, path, &session);
+  if (code == PN_EXIT_OK)
+    code = request->stage ? write_stage(&session, request, stage)
+                          : write_code(&session, request);
+  pn_session_close(&session);
+  return code;
+}
+
 pn_exit_t pn_command_compile(int argc, char **argv) {
-  pn_session_options_t options = PN_SESSION_OPTIONS_INIT;
   pn_compile_request_t request = {0};
-  pn_option_row_t shared[PN_SESSION_ROW_COUNT];
-  pn_session_rows(&options, shared);
   const pn_option_row_t rows[] = {
       {"--stage", PN_OPTION_TEXT, &request.stage, "sN",
        "write the module at stage s1 to s5", 0, 0},
@@ -104,7 +117,7 @@ pn_exit_t pn_command_compile(int argc, char **argv) {
       {"--bytecode", PN_OPTION_FLAG, &request.bytecode, NULL,
        "with --stage: write our file format in place of text", 0, 0},
   };
-  const pn_command_line_t line = {
+  const pn_file_command_t command = {
       .usage = "polynestc compile FILE (--stage sN | --object | --shared) "
                "[-o OUT] [options]",
       .summary = "Compiles a program, which may be at any stage, to a later "
@@ -112,24 +125,8 @@ pn_exit_t pn_command_compile(int argc, char **argv) {
                  "the standard input.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
-      .more_rows = shared,
-      .more_row_count = PN_SESSION_ROW_COUNT,
-      .min_operands = 1,
-      .max_operands = 1,
+      .run = compile,
+      .request = &request,
   };
-  pn_text_list_t files = {0};
-  pn_stage_t stage = PN_STAGE_S5;
-  pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
-  pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK && check_request(&request) &&
-      (!request.stage || pn_read_stage(request.stage, &stage))) {
-    pn_session_t session;
-    code = pn_session_open(&options, NULL, files.items[0], &session);
-    if (code == PN_EXIT_OK)
-      code = request.stage ? write_stage(&session, &request, stage)
-                           : write_code(&session, &request);
-    pn_session_close(&session);
-  }
-  pn_text_list_clear(&files);
-  return code;
+  return pn_file_command_run(&command, argc, argv);
 }

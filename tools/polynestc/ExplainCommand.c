@@ -2,7 +2,7 @@
 /* polynestc/ExplainCommand.c: the subcommand `explain`. */
 
 #include "Commands.h"
-#include "Session.h"
+#include "FileCommand.h"
 #include "Text.h"
 
 #include <stdio.h>
@@ -187,9 +187,9 @@ static void print_totals(pn_decisions_t *decisions) {
   }
 }
 
-static pn_exit_t explain(const pn_session_options_t *options,
-                         const pn_explain_request_t *request,
+static pn_exit_t explain(const pn_session_options_t *options, void *user,
                          const char *path) {
+  const pn_explain_request_t *request = user;
   pn_decisions_t decisions = {0};
   pn_context_options_t context = PN_CONTEXT_OPTIONS_INIT;
   context.remark_fn = on_remark;
@@ -213,10 +213,7 @@ static pn_exit_t explain(const pn_session_options_t *options,
 }
 
 pn_exit_t pn_command_explain(int argc, char **argv) {
-  pn_session_options_t options = PN_SESSION_OPTIONS_INIT;
   pn_explain_request_t request = {0};
-  pn_option_row_t shared[PN_SESSION_ROW_COUNT];
-  pn_session_rows(&options, shared);
   const pn_option_row_t rows[] = {
       {"--pass", PN_OPTION_TEXT, &request.pass, "NAME",
        "only this pass, as in the output", 0, 0},
@@ -225,23 +222,15 @@ pn_exit_t pn_command_explain(int argc, char **argv) {
       {"--declined", PN_OPTION_FLAG, &request.declined, NULL,
        "only what was not done", 0, 0},
   };
-  const pn_command_line_t line = {
+  const pn_file_command_t command = {
       .usage = "polynestc explain FILE [options]",
       .summary = "Prints the decisions of the optimizer: for each place in the "
                  "program what each\npass did or declined to do, the reason, "
                  "and the numbers behind it.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
-      .more_rows = shared,
-      .more_row_count = PN_SESSION_ROW_COUNT,
-      .min_operands = 1,
-      .max_operands = 1,
+      .run = explain,
+      .request = &request,
   };
-  pn_text_list_t files = {0};
-  pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
-  pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK)
-    code = explain(&options, &request, files.items[0]);
-  pn_text_list_clear(&files);
-  return code;
+  return pn_file_command_run(&command, argc, argv);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* polynestc/RunCommand.c: the subcommand `run`. */
 
-#include "Call.h"
 #include "Check.h"
 #include "Commands.h"
 #include "Compare.h"
+#include "FileCommand.h"
 #include "Npy.h"
-#include "Session.h"
 #include "Text.h"
 
 #include <errno.h>
@@ -152,8 +151,9 @@ static pn_exit_t run_checked(pn_session_t *session,
   return code;
 }
 
-static pn_exit_t run(const pn_session_options_t *options,
-                     const pn_run_request_t *request, const char *path) {
+static pn_exit_t run(const pn_session_options_t *options, void *user,
+                     const char *path) {
+  const pn_run_request_t *request = user;
   if (request->threads &&
       pn_thread_count_set((int32_t)request->threads) != PN_ERROR_NONE)
     return PN_EXIT_FAILURE;
@@ -175,13 +175,8 @@ static pn_exit_t run(const pn_session_options_t *options,
 }
 
 pn_exit_t pn_command_run(int argc, char **argv) {
-  pn_session_options_t options = PN_SESSION_OPTIONS_INIT;
   pn_run_request_t request = {.inputs = PN_INPUT_OPTIONS_INIT};
-  pn_option_row_t rows[PN_INPUT_ROW_COUNT + 6];
-  pn_option_row_t shared[PN_SESSION_ROW_COUNT];
-  pn_session_rows(&options, shared);
-  pn_input_rows(&request.inputs, rows);
-  const pn_option_row_t own[] = {
+  const pn_option_row_t rows[] = {
       {"--print", PN_OPTION_FLAG, &request.print, NULL,
        "print all values of the results", 0, 0},
       {"--save", PN_OPTION_TEXT, &request.save_dir, "DIR",
@@ -199,25 +194,16 @@ pn_exit_t pn_command_run(int argc, char **argv) {
       {"--threads", PN_OPTION_INTEGER, &request.threads, "N",
        "threads of parallel loops", 1, PN_THREAD_COUNT_MAX},
   };
-  memcpy(rows + PN_INPUT_ROW_COUNT, own, sizeof(own));
-  const pn_command_line_t line = {
+  const pn_file_command_t command = {
       .usage = "polynestc run FILE [options]",
       .summary = "Compiles a program, which may be at any stage, in memory and "
                  "calls one of its\nfunctions once. Prints a summary of each "
                  "result.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
-      .more_rows = shared,
-      .more_row_count = PN_SESSION_ROW_COUNT,
-      .min_operands = 1,
-      .max_operands = 1,
+      .inputs = &request.inputs,
+      .run = run,
+      .request = &request,
   };
-  pn_text_list_t files = {0};
-  pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
-  pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK)
-    code = run(&options, &request, files.items[0]);
-  pn_text_list_clear(&files);
-  pn_input_options_clear(&request.inputs);
-  return code;
+  return pn_file_command_run(&command, argc, argv);
 }
