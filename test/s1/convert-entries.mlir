@@ -1,6 +1,7 @@
 // Properties: results become trailing arguments and a shape function is made
 // (@dynamic); strides of an argument become its layout (@strided); scalars stay
-// and scalar results are stored (@scalar); a second run changes nothing.
+// and scalar results are stored (@scalar); memrefs that are written are marked
+// (@memrefs); a second run changes nothing.
 // RUN: polynest-opt %s --polynest-convert-entries | FileCheck %s
 // RUN: polynest-opt %s --polynest-convert-entries > %t.once
 // RUN: polynest-opt %t.once --polynest-convert-entries | diff %t.once -
@@ -36,4 +37,18 @@ func.func @strided(%a: tensor<4x8xf32>
 //       CHECK: memref.store %[[X]], %[[R]][]
 func.func @scalar(%x: i64) -> i64 {
   return %x : i64
+}
+
+// Of memref arguments, one that is written, also through a view, is mutable.
+// CHECK-LABEL: func @memrefs
+//  CHECK-SAME: (%{{[a-z0-9]+}}: memref<4xf32>, %{{[a-z0-9]+}}: memref<4xf32> {polynest.mutable}, %{{[a-z0-9]+}}: memref<4xf32> {polynest.mutable}, %{{[a-z0-9]+}}: memref<f32> {polynest.result})
+func.func @memrefs(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>,
+                   %r: memref<f32> {polynest.result}) {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %a[%c0] : memref<4xf32>
+  memref.store %x, %b[%c0] : memref<4xf32>
+  %v = memref.subview %c[2] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1], offset: 2>>
+  memref.store %x, %v[%c0] : memref<2xf32, strided<[1], offset: 2>>
+  memref.store %x, %r[] : memref<f32>
+  return
 }
