@@ -528,11 +528,23 @@ def expand(array, have, want, extents):
 
 
 def sum_of_products(a, al, b, bl, out, extents):
-    names = {x: i for i, x in enumerate(dict.fromkeys([*al, *bl, *out]))}
-    missing = [x for x in out if x not in al and x not in bl]
-    kept = [names[x] for x in out if x not in missing]
-    found = np.einsum(a, [names[x] for x in al], b, [names[x] for x in bl], kept,
-                      optimize=bool(a.dtype == np.float64 and
-                                    np.isfinite(a).all() and
-                                    np.isfinite(b).all()))
-    return expand(found, [x for x in out if x not in missing], list(out), extents)
+    """Sum over the letters that are not in `out`, as one batched product."""
+    for letter in [x for x in al if x not in bl and x not in out]:
+        a, al = a.sum(al.index(letter)), [x for x in al if x != letter]
+    for letter in [x for x in bl if x not in al and x not in out]:
+        b, bl = b.sum(bl.index(letter)), [x for x in bl if x != letter]
+    batch = [x for x in out if x in al and x in bl]
+    rows = [x for x in out if x in al and x not in bl]
+    columns = [x for x in out if x in bl and x not in al]
+    depth = [x for x in al if x in bl and x not in out]
+
+    def count(names):
+        return math.prod(extents[x] for x in names)
+
+    def matrix(array, have, *groups):
+        order = [have.index(x) for group in groups for x in group]
+        return array.transpose(order).reshape([count(g) for g in groups])
+    found = (matrix(a, al, batch, rows, depth)
+             @ matrix(b, bl, batch, depth, columns))
+    found = found.reshape([extents[x] for x in batch + rows + columns])
+    return expand(found, batch + rows + columns, list(out), extents)
