@@ -79,7 +79,11 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
     torch._dynamo.reset()
     torch_backend.reset_reports()
     model, inputs, reduction = MODELS[name](torch, options.batch)
-    compiled = torch.compile(model, backend=torch_backend.polynest)
+    compiled = torch.compile(
+        model,
+        backend=torch_backend.polynest,
+        options={"freeze": options.freeze},
+    )
     with torch.no_grad():
         start = time.perf_counter()
         first = _output(compiled(*inputs))
@@ -117,7 +121,10 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
         print("  " + torch_backend.report().replace("\n", "\n  "))
     with torch.no_grad():
         rows = [
-            ("polynest", _best(compiled, inputs, options.seconds)),
+            (
+                "polynest, freeze" if options.freeze else "polynest",
+                _best(compiled, inputs, options.seconds),
+            ),
             ("eager", _best(model, inputs, options.seconds)),
         ]
         if options.inductor:
@@ -160,6 +167,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=float,
         default=2.0,
         help="how long each measurement runs (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--freeze",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="bind weights once, as Inductor does with freezing",
     )
     parser.add_argument(
         "--inductor",

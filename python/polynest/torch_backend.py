@@ -11,8 +11,14 @@ with eager (polynest.report() says which and why). Options, all optional:
         "target": "host",            a name, see `python -m polynest --targets`
         "results": "auto",           or "pool", "torch": where results live
         "fallback": True,            False: an op left to eager is an error
+        "freeze": False,             True: bind parameters and buffers once
         "disabled_passes": "",       comma-separated flags
     })
+
+With `freeze`, graphs without gradients take parameters and buffers as constants:
+they are packed at the first call, and again when a tensor is replaced or changed
+in place. Changes that PyTorch does not count (through `.data`, or another view
+of the memory in C) are not seen.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ import torch.fx
 
 from polynest import _capi, _lowering, env, errors
 from polynest import torch_frontend as frontend
-from polynest.handles import Context, Module, Options, Target
+from polynest.handles import Context, Module, Options, State, Target
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
 
 _DEFAULTS: dict[str, Any] = {
@@ -39,6 +45,7 @@ _DEFAULTS: dict[str, Any] = {
     "target": "host",
     "results": "auto",
     "fallback": True,
+    "freeze": False,
     "disabled_passes": "",
 }
 
@@ -117,9 +124,13 @@ _PROGRAMS: "weakref.WeakValueDictionary[tuple, Program]" = (
 _PROGRAMS_LOCK = threading.Lock()
 
 
-def _program(text: str, options: dict[str, Any]) -> Program:
+def _program(
+    text: str, options: dict[str, Any], constants: Sequence[int] = ()
+) -> Program:
+    """The compiled text; `constants` are inputs that will be bound once."""
     key = (
         text,
+        tuple(constants),
         options["opt_level"],
         options["numerics"],
         options["target"],
@@ -137,6 +148,8 @@ def _program(text: str, options: dict[str, Any]) -> Program:
     )
     with Context() as context, Target(options["target"]) as target:
         with Module(context, text, "graph") as module:
+            for i in constants:
+                module.mark_constant(i)
             program = Program(module.executable(target, choices))
     with _PROGRAMS_LOCK:
         return _PROGRAMS.setdefault(key, program)
@@ -172,14 +185,23 @@ class Runner:
         lowered: frontend.Program,
         results: str,
         sources: Sequence[int],
+        frozen: Sequence[int] = (),
     ) -> None:
         """`sources[i]` is the position, in the runner's arguments, of the
-        program's argument i; constants have -1."""
+        program's argument i; constants have -1. `frozen` are the arguments
+        that are bound once."""
         self._program = program
         self._entry = program._entry
         self._lowered = lowered
         self._results = results
-        self._n_in = len(lowered.arguments)
+        self._n_in = len(lowered.arguments) - len(frozen)
+        self._is_frozen = [
+            i in frozen for i in range(len(lowered.arguments))
+        ]
+        self._frozen: list[tuple[int, int, Any]] = []
+        # (what was bound, the state, the tensors that it reads)
+        self._bound: tuple[list, State, list] | None = None
+        self._lock = threading.Lock()
         self._permutations = [r.permutation for r in lowered.results]
         self._constants = []
         self._tensors = []
@@ -188,7 +210,10 @@ class Runner:
         for i, (argument, source) in enumerate(
             zip(lowered.arguments, sources)
         ):
-            place = i * _capi.WORDS
+            if self._is_frozen[i]:
+                self._frozen.append((i, source, argument))
+                continue
+            place = sum(not f for f in self._is_frozen[:i]) * _capi.WORDS
             if argument.constant is not None:
                 # As the graph has it: contiguous behind the view.
                 held = frontend.behind(argument.constant, argument.view)
@@ -230,6 +255,7 @@ class Runner:
                 block.words[place] = address
         words = block.words
         held = None
+        state = self._state(arguments) if self._frozen else None
         for place, source, strides in self._tensors:
             tensor = arguments[source]
             if strides is None or tensor.stride() != strides:
@@ -246,30 +272,73 @@ class Runner:
             words[at], result = make()
             at += _capi.WORDS
             results.append(result)
-        block.invoke(self._entry)
+        if state is None:
+            block.invoke(self._entry)
+        else:
+            block.invoke_state(state.raw)
         signature.blocks.append(block)
         for i, permutation in enumerate(self._permutations):
             if permutation is not None:
                 results[i] = results[i].permute(permutation)
         return results
 
+    def _state(self, arguments: Sequence[Any]) -> State:
+        """The state of the frozen arguments as they are now."""
+        now = [
+            (tensor.data_ptr(), tensor._version)
+            for _, source, _ in self._frozen
+            if source >= 0
+            for tensor in (arguments[source],)
+        ]
+        bound = self._bound
+        if bound is None or bound[0] != now:
+            with self._lock:
+                self._bound = bound = (now, *self._bind(arguments))
+        return bound[1]
+
+    def _bind(self, arguments: Sequence[Any]) -> tuple[State, list]:
+        tensors, fields = [], []
+        for i, source, argument in self._frozen:
+            if source < 0:
+                tensor = frontend.behind(argument.constant, argument.view)
+                tensor = tensor.contiguous()
+            else:
+                strides = argument.strides
+                if strides is not None and None in strides:
+                    strides = None
+                tensor = arguments[source].detach()
+                if strides is None or tensor.stride() != strides:
+                    tensor = _as_expected(tensor, strides)
+            tensors.append(tensor)
+            fields.append(self._descriptor(i, list(argument.sizes)))
+        block = _capi.CallBlock(fields, [])
+        for at, tensor in enumerate(tensors):
+            block.set_pointer(at, tensor.data_ptr())
+        state = State(self._entry, block)
+        # The others were read for the last time.
+        return state, [t for at, t in enumerate(tensors) if state.reads(at)]
+
+    def _descriptor(self, i: int, have: list[int]) -> tuple:
+        """Element type, sizes and strides of argument i as it is passed."""
+        argument = self._lowered.arguments[i]
+        strides = argument.strides
+        if argument.view is not None or strides is None or None in strides:
+            strides = None
+        elif strides == tuple(_row_major(have)):
+            strides = None
+        return self._program.inputs[i][0], tuple(have), strides
+
     def _signature(self, key: tuple[int, ...]) -> _Signature:
         sizes = [list(a.sizes) for a in self._lowered.arguments]
         for (i, _, _, d), size in zip(self._dynamic, key):
             sizes[i][d] = size
-        inputs = []
-        for (number, _, _), have, argument in zip(
-            self._program.inputs, sizes, self._lowered.arguments
-        ):
-            strides = argument.strides
-            if argument.view is not None or strides is None or None in strides:
-                strides = None
-            elif strides == tuple(_row_major(have)):
-                strides = None
-            inputs.append((number, tuple(have), strides))
+        everything = [self._descriptor(i, have) for i, have in enumerate(sizes)]
+        inputs = [
+            d for d, frozen in zip(everything, self._is_frozen) if not frozen
+        ]
         shapes = [r.sizes for r in self._lowered.results]
         if any(None in s for s in shapes):
-            probe = _capi.CallBlock(inputs, [])
+            probe = _capi.CallBlock(everything, [])
             shapes = _capi.result_sizes(
                 self._entry, probe, [len(s) for s in shapes]
             )
@@ -376,7 +445,7 @@ class GraphCompiler:
             )
         runners = [done[r.key] for r in regions]
         return _assemble(
-            module, regions, level, runners, self.options["results"]
+            module, regions, level, runners, self.options["results"], self._frozen
         )
 
     def _argument_kinds(self, graph: torch.fx.Graph) -> dict[str, str]:
@@ -418,7 +487,9 @@ class GraphCompiler:
         middle = time.perf_counter()
         self.report.frontend_s += middle - start
         try:
-            program = _program(lowered.text, self.options)
+            program = _program(
+                lowered.text, self.options, self._frozen(lowered)
+            )
         except (
             errors.UnsupportedError,
             errors.VerifyError,
@@ -434,6 +505,17 @@ class GraphCompiler:
                 self.report.stages_ns.get(step, 0) + ns
             )
         return lowered, sources, program
+
+    def _frozen(self, lowered: frontend.Program) -> list[int]:
+        """Arguments to bind once; none where gradients are computed."""
+        if not self.options["freeze"] or self.report.kind != "inference":
+            return []
+        return [
+            i
+            for i, argument in enumerate(lowered.arguments)
+            if argument.kind in ("parameter", "buffer", "constant")
+            and None not in argument.sizes
+        ]
 
     def _located(self, module, region, kinds, error) -> Exception:
         """The refusal with the guilty nodes: compiles once more, with
@@ -541,7 +623,7 @@ def _with_equals(region, named: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _assemble(module, regions, level, runners, results) -> Callable:
+def _assemble(module, regions, level, runners, results, frozen) -> Callable:
     """The graph with its regions replaced by runners."""
     graph = torch.fx.Graph()
     new: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -575,7 +657,7 @@ def _assemble(module, regions, level, runners, results) -> Callable:
                 continue
             places.append(len(taken))
             taken.append(resolve(source))
-        runner = Runner(program, lowered, results, places)
+        runner = Runner(program, lowered, results, places, frozen(lowered))
         call = graph.call_function(runner, tuple(taken))
         for k, output in enumerate(regions[i].outputs):
             new[output] = graph.call_function(_GETITEM, (call, k))
@@ -693,11 +775,14 @@ def _checked_options(given: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
-    return {
-        i: "parameter"
-        for i, value in enumerate(example_inputs)
-        if isinstance(value, torch.nn.Parameter)
-    }
+    kinds = {}
+    for i, value in enumerate(example_inputs):
+        if isinstance(value, torch.nn.Parameter):
+            kinds[i] = "parameter"
+        # Dynamo's mark of a tensor that belongs to a module.
+        elif getattr(value, "_dynamo_static_input_type", None) is not None:
+            kinds[i] = "buffer"
+    return kinds
 
 
 def polynest(

@@ -670,3 +670,116 @@ def test_weights_are_not_in_the_text():
 
 def test_library_error_types():
     assert issubclass(errors.ProgramAssertionError, IndexError)
+
+
+# -- frozen weights ----------------------------------------------------------------
+
+
+def frozen(model):
+    return compiled(model, options={"freeze": True})
+
+
+def network():
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, padding=1),
+        torch.nn.BatchNorm2d(16),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16 * 81, 40),
+        torch.nn.GELU(),
+        torch.nn.Linear(40, 33),
+    ).eval()
+    model[1].running_mean.normal_()
+    model[1].running_var.uniform_(0.5, 2.0)
+    return model
+
+
+def test_frozen_weights_follow_changes():
+    model = network()
+    f = frozen(model)
+    x = torch.randn(4, 3, 9, 9)
+    with torch.no_grad():
+        same(f(x), model(x))
+        bits = f(x)
+        assert torch.equal(f(x), bits)
+        model[4].weight.mul_(2.0)
+        same(f(x), model(x))
+        model[1].running_mean.add_(1.0)
+        same(f(x), model(x))
+        model[6].weight = torch.nn.Parameter(torch.randn(33, 40))
+        same(f(x), model(x))
+        assert not torch.equal(f(x), bits)
+
+
+def test_frozen_weights_are_packed_once(monkeypatch):
+    made = []
+    state = torch_backend.State
+
+    def counted(*arguments):
+        made.append(1)
+        return state(*arguments)
+
+    monkeypatch.setattr(torch_backend, "State", counted)
+    model = network()
+    f = frozen(model)
+    with torch.no_grad():
+        for _ in range(5):
+            f(torch.randn(4, 3, 9, 9))
+    assert len(made) == 1
+
+
+def test_frozen_weights_with_gradients_are_arguments():
+    model = torch.nn.Linear(5, 3)
+    f = frozen(model)
+    x = torch.randn(2, 5)
+    f(x).sum().backward()
+    have = model.weight.grad.clone()
+    model.weight.grad = None
+    model(x).sum().backward()
+    same(have, model.weight.grad)
+
+
+def test_frozen_strided_and_shared_weights():
+    first = torch.nn.Linear(8, 8, bias=False)
+    second = torch.nn.Linear(8, 8, bias=False)
+    second.weight = torch.nn.Parameter(first.weight.detach().t())
+    model = torch.nn.Sequential(first, second, first).eval()
+    f = frozen(model)
+    x = torch.randn(3, 8)
+    with torch.no_grad():
+        same(f(x), model(x))
+        first.weight.add_(0.5)
+        same(f(x), model(x))
+
+
+def test_frozen_with_dynamic_sizes():
+    model = torch.nn.Linear(6, 7).eval()
+    f = compiled(model, options={"freeze": True}, dynamic=True)
+    with torch.no_grad():
+        for n in (3, 5, 2):
+            x = torch.randn(n, 6)
+            same(f(x), model(x))
+
+
+def test_frozen_calls_from_threads():
+    model = network()
+    f = frozen(model)
+    x = torch.randn(2, 3, 9, 9)
+    with torch.no_grad():
+        want = model(x)
+        f(x)
+    results = []
+
+    def work():
+        with torch.no_grad():
+            for _ in range(10):
+                results.append(f(x))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 40
+    for have in results:
+        same(have, want)
