@@ -16,12 +16,13 @@ epilogues). Element types, layouts of arguments, dynamic sizes, init values and
 the rest are mixed at random; contraction_specs.py says how.
 
 Each case is compiled for one target that this machine can run: its own, a
-narrower chip, one without FMA, and ones with so small caches that small cases
-fill many blocks. Arguments end at, or begin behind, memory that must not be
-touched; results lie between canaries. A case runs with 1, 2 and 3 threads, and
-again; all must have the same bits. Results are compared with a float64
-reference within the row "contractions" of test/tolerances.json; integers, and
-sums of whole numbers, exactly.
+narrower chip, one without FMA, ones with so small caches that small cases fill
+many blocks, and chips of other vectors and registers up to stage 3. Arguments
+end at, or begin behind, memory that must not be touched; results lie between
+canaries. A case runs with 1, 2 and 3 threads, and again; all must have the same
+bits. Results are compared with a float64 reference within the row
+"contractions" of test/tolerances.json; integers, and sums of whole numbers,
+exactly.
 
 Cases run in a child process, so that a crash is a failure like others. A failing
 case is made smaller and kept as FILE.json with FILE.mlir beside it.
@@ -100,15 +101,20 @@ def cpu_flags():
 
 
 def runnable_targets():
-    """Names of targets whose code runs here, the machine's own first."""
+    """Names of targets whose code runs here, the machine's own first. A name
+    "chip@host" is a nest that was optimized for another chip, its vectors and
+    registers, and is then translated for this one."""
     flags = cpu_flags()
     names = ["host"]
     if {"avx2", "fma", "bmi2"} <= flags:
         names += ["haswell", "haswell-small"]
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
         names += ["skylake-avx512", "skylake-avx512-small"]
+    else:
+        names += ["skylake-avx512-small@host", "sapphirerapids@host"]
     if "sse2" in flags:
         names.append("baseline")
+        names.append("neoverse-n1-small@host")
     return names
 
 
@@ -226,7 +232,10 @@ def check_case(spec, context, target_name):
     options = handles.Options(numerics=spec["numerics"])
     try:
         with handles.Module(context, program.text) as module:
-            executable = module.executable(target(target_name), options)
+            before, _, name = target_name.rpartition("@")
+            if before:
+                module.to_stage("s3", target(before), options)
+            executable = module.executable(target(name), options)
     except errors.PolynestError as error:
         raise Failure(f"does not compile: {error}") from error
     with executable:
@@ -352,8 +361,7 @@ def target_of(names, seed, index):
         return names[0]
     rng = random.Random(f"target {seed} {index}")
     # The small caches reach the most code a case.
-    return rng.choice([*names, *(n for n in names if n.endswith("-small")),
-                       names[0]])
+    return rng.choice([*names, *(n for n in names if "-small" in n), names[0]])
 
 
 def child(options):

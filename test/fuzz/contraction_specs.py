@@ -590,7 +590,7 @@ def epilogue(program, value, names, sizes):
             shape = value.shape if d is None else [value.shape[d]]
             other = program.argument(shape, dtype,
                                      "residual" if d is None else "vector")
-            program.letters.append(names if d is None else [names[d]])
+            program.letters.append(list(names) if d is None else [names[d]])
             value = broadcast_op(program, value, other,
                                  "mul" if hook == "column" else "add", d)
         elif hook == "norm" and real and rank:

@@ -529,10 +529,12 @@ def expand(array, have, want, extents):
 
 def sum_of_products(a, al, b, bl, out, extents):
     """Sum over the letters that are not in `out`, as one batched product."""
+    # A letter of one side alone is summed with the products: infinity times a
+    # sum is not the sum of its products.
     for letter in [x for x in al if x not in bl and x not in out]:
-        a, al = a.sum(al.index(letter)), [x for x in al if x != letter]
+        b, bl = np.broadcast_to(b, (extents[letter], *b.shape)), [letter, *bl]
     for letter in [x for x in bl if x not in al and x not in out]:
-        b, bl = b.sum(bl.index(letter)), [x for x in bl if x != letter]
+        a, al = np.broadcast_to(a, (extents[letter], *a.shape)), [letter, *al]
     batch = [x for x in out if x in al and x in bl]
     rows = [x for x in out if x in al and x not in bl]
     columns = [x for x in out if x in bl and x not in al]
