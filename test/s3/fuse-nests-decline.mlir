@@ -1,7 +1,8 @@
 // Properties: fusions that would be wrong are refused. In place updates are not
-// run again (@b069), inputs that the consumer overwrites are not read late
-// (@b070), an initialization does not run once a column (@b071), a fill does
-// not move past the copy that overwrites part of it (@b072), a read of all
+// run again (@b069), inputs that the consumer (@b070) or a nest between
+// (@between) overwrites are not read late, an initialization does not run once a
+// column (@b071), a fill does not move past the copy that overwrites part of it
+// (@b072), a read of all
 // lanes waits for all lanes (@b073), calls may write (@b074), a scaling in place
 // follows the copy it scales (@b075); a contraction keeps its loops (@rows), a
 // producer that would be computed again is not (@again), a store between whose
@@ -314,6 +315,35 @@ func.func @overlap(%x: memref<40xf32> {polynest.mutable}, %y: memref<40xf32>,
     %b = affine.load %y[%i] : memref<40xf32>
     %c = arith.addf %a, %b : f32
     affine.store %c, %o[%i] : memref<40xf32>
+  }
+  return
+}
+
+// A nest in between overwrites what the producer reads.
+// CHECK-LABEL: func @between
+//       CHECK: %[[T:.+]] = memref.alloc() : memref<8xf32>
+//       CHECK: affine.store %{{.+}}, %[[T]]
+//       CHECK: affine.store
+//       CHECK: affine.load %[[T]]
+//       CHECK: return
+//      REMARK: an input of the producer is overwritten
+func.func @between(%m: memref<8xf32> {polynest.mutable},
+                   %r: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %z = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %x = affine.load %m[7 - %i] : memref<8xf32>
+    affine.store %x, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    affine.store %z, %m[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %x = affine.load %t[%j] : memref<8xf32>
+      affine.store %x, %r[%i, %j] : memref<4x8xf32>
+    }
   }
   return
 }
