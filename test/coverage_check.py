@@ -5,7 +5,8 @@
                 `polynest-` left off, in a folder of a stage; every option of it
                 is given in one of its files <name>*.mlir; where its source has
                 a remark that it declines, there is <name>-decline.mlir, or a
-                file that checks a `[Missed]`
+                file that checks a `[Missed]`; test/faults.txt has a fault to
+                plant in its source
   polynestc     each option of a command is given in a test that runs the
                 command; options that commands share, in one that runs any
   C functions   each name of lib/polynest.abi stands in a C program under test/
@@ -46,6 +47,7 @@ def passes_of(text):
 
 
 def check_passes():
+    faulty = set(re.findall(r"(?m)^file (\S+)$", read("test/faults.txt")))
     names = [flag.removeprefix("polynest-")
              for name in TRACKED if name.endswith("Passes.td")
              for flag, _ in passes_of(read(name))]
@@ -77,7 +79,11 @@ def check_passes():
                     missing.append(f"{flag}: option {option} is in none of its "
                                    "lit files")
             camel = "".join(w.capitalize() for w in name.split("-"))
-            source = read(pathlib.PurePath(table).parent / f"{camel}.cpp")
+            path = pathlib.PurePath(table).parent / f"{camel}.cpp"
+            source = read(path)
+            if str(path) not in faulty:
+                missing.append(f"{flag}: test/faults.txt has no fault in "
+                               f"{path}")
             if ("RemarkKind::Declined" in source and
                     not any(stem == f"{name}-decline" or "[Missed]" in text
                             for stem, text in files)):
