@@ -138,6 +138,15 @@ def target(name):
     return _TARGETS[name]
 
 
+def compile_for(context, text, name, options):
+    """The program's executable for a name of runnable_targets()."""
+    with handles.Module(context, text) as module:
+        before, _, last = name.rpartition("@")
+        if before:
+            module.to_stage("s3", target(before), options)
+        return module.executable(target(last), options)
+
+
 # -- memory --------------------------------------------------------------------
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -231,11 +240,7 @@ def check_case(spec, context, target_name):
     program = specs.build(spec)
     options = handles.Options(numerics=spec["numerics"])
     try:
-        with handles.Module(context, program.text) as module:
-            before, _, name = target_name.rpartition("@")
-            if before:
-                module.to_stage("s3", target(before), options)
-            executable = module.executable(target(name), options)
+        executable = compile_for(context, program.text, target_name, options)
     except errors.PolynestError as error:
         raise Failure(f"does not compile: {error}") from error
     with executable:
