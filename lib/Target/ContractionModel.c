@@ -13,6 +13,9 @@ static const int64_t unknown_trips = 1024;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
+/* Blocks are private to a thread and lie on its stack. */
+static const int64_t most_sum_bytes = INT64_C(192) * 1024;
+static const int64_t most_packed_bytes = INT64_C(256) * 1024;
 static const int64_t least_block = INT64_C(64) * 64;
 
 /* Accumulators that just cover the latency wait for every load that is late. */
@@ -128,13 +131,15 @@ static int64_t share_bytes(const pn_target_cache_t *cache) {
   return (int64_t)cache->size_kib * 1024 / cache->shared_by_cores;
 }
 
-/* Cuts m and n for a register tile. */
+/* Cuts m and n for a register tile, k being cut. */
 static bool cut_result(const pn_model_core_t *core,
                        const pn_model_contraction_t *contraction,
                        const pn_model_tile_t *tile,
                        pn_model_contraction_plan_t *plan) {
-  int64_t elements =
-      share_bytes(&core->caches[1]) / 4 / core->accumulator_bytes;
+  int64_t l2 = share_bytes(&core->caches[1]);
+  int64_t elements = min_i64(l2 / 4, most_sum_bytes) / core->accumulator_bytes;
+  int64_t packed = min_i64(l2 / 2, most_packed_bytes) /
+                   (plan->k.points * core->accumulator_bytes);
   double batch =
       contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
   double wanted = 4 * (double)max_i64(contraction->cores, 1);
@@ -146,8 +151,8 @@ static bool cut_result(const pn_model_core_t *core,
     rows = max_i64(rows / tile->mr, 1) * tile->mr;
     if (!pn_model_cut_loops(&contraction->m, rows, tile->mr, &plan->m))
       return false;
-    int64_t columns =
-        min_i64(elements / round_up(plan->m.points, tile->mr), most_columns);
+    int64_t columns = elements / round_up(plan->m.points, tile->mr);
+    columns = min_i64(min_i64(columns, packed), most_columns);
     columns = max_i64(columns / tile->nr, 1) * tile->nr;
     if (!pn_model_cut_loops(&contraction->n, columns, tile->nr, &plan->n))
       return false;
@@ -181,8 +186,8 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
       pn_model_contraction_plan_t plan = {0};
       if (!pn_model_tile_cost(core, mr, vectors, &plan.tile))
         continue;
-      if (!cut_result(core, contraction, &plan.tile, &plan) ||
-          !cut_depth(core, contraction, &plan.tile, &plan.k))
+      if (!cut_depth(core, contraction, &plan.tile, &plan.k) ||
+          !cut_result(core, contraction, &plan.tile, &plan))
         return false;
       double rows = count_units(&contraction->m, &plan.m, mr);
       double columns = count_units(&contraction->n, &plan.n, plan.tile.nr);

@@ -499,6 +499,9 @@ private:
   void cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping);
   void cloneOne(Operation *op, IRMapping &mapping);
   Value makeBuffer(ArrayRef<int64_t> shape);
+  void clearPadding(Value buffer, unsigned d, const Group &group, int64_t unit);
+  void clearPackedColumns(Value buffer);
+  void clearBox(Value buffer, ArrayRef<std::pair<int64_t, int64_t>> box);
   void pack(Value buffer, const ContractionOperand &operand, const Group &outer,
             const Group &inner);
   void storePacked(Value buffer, const ContractionOperand &operand,
@@ -546,6 +549,19 @@ private:
   DenseMap<Operation *, Value> blockOf, pointOf;
 };
 } // namespace
+
+/// How many points the blocks of a group hold: a full one and the last one.
+/// Empty if that is not known.
+static SmallVector<int64_t, 2> getBlockPoints(const Group &group) {
+  for (const CutLoop &cut : group.loops)
+    if (!cut.isPlain() && !cut.isWhole()) {
+      if (!cut.trips)
+        return {};
+      if (!cut.isEven())
+        return {group.points, *cut.trips % cut.tile * cut.weight};
+    }
+  return {group.points};
+}
 
 std::pair<AffineMap, SmallVector<Value, 4>>
 Emitter::compose(AffineMap map, ValueRange operands) {
@@ -747,6 +763,62 @@ Value Emitter::makeBuffer(ArrayRef<int64_t> shape) {
                                  builder.getI64IntegerAttr(64));
 }
 
+/// Puts zeros in a box of a buffer.
+void Emitter::clearBox(Value buffer,
+                       ArrayRef<std::pair<int64_t, int64_t>> box) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  SmallVector<Value> place;
+  for (auto [begin, end] : box) {
+    Bounds first{builder.getConstantAffineMap(begin), {}};
+    Bounds last{builder.getConstantAffineMap(end), {}};
+    place.push_back(makeLoop(last, 1, {}, &first).getInductionVar());
+  }
+  AffineStoreOp::create(builder, loc, zero, buffer,
+                        builder.getMultiDimIdentityMap(box.size()), place);
+}
+
+/// Puts zeros where no point of the group lies in dimension `d` of a buffer
+/// that is rounded up to whole units: lanes that the micro-kernel computes and
+/// nobody reads. What happens to lie there could be slow to multiply.
+void Emitter::clearPadding(Value buffer, unsigned d, const Group &group,
+                           int64_t unit) {
+  auto shape = cast<MemRefType>(buffer.getType()).getShape();
+  SmallVector<std::pair<int64_t, int64_t>> box;
+  for (int64_t size : shape)
+    box.push_back({0, size});
+  SmallVector<int64_t, 2> points = getBlockPoints(group);
+  if (points.empty())
+    clearBox(buffer, box);
+  for (int64_t count : points) {
+    if (count % unit == 0)
+      continue;
+    box[d] = {count / unit * unit, llvm::alignTo(count, unit)};
+    clearBox(buffer, box);
+  }
+}
+
+/// The same for packed columns.
+void Emitter::clearPackedColumns(Value buffer) {
+  int64_t nr = decision.plan.tile.nr;
+  auto shape = cast<MemRefType>(buffer.getType()).getShape();
+  if (!decision.panels)
+    return clearPadding(buffer, shape.size() - 1, decision.columns, nr);
+  SmallVector<std::pair<int64_t, int64_t>> box;
+  for (int64_t size : shape)
+    box.push_back({0, size});
+  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
+  if (points.empty())
+    clearBox(buffer, box);
+  for (int64_t count : points) {
+    if (count % nr == 0)
+      continue;
+    box[shape.size() - 3] = {count / nr, count / nr + 1};
+    clearBox(buffer, box);
+  }
+}
+
 /// Evaluates an operand over a block, into rows of `outer` points and columns
 /// of `inner` points.
 void Emitter::pack(Value buffer, const ContractionOperand &operand,
@@ -830,8 +902,10 @@ void Emitter::openColumns() {
   Bounds count = pointsOf(decision.columns), panels = count, lanes = count;
   SmallVector<AffineExpr> panelCounts, laneCounts;
   unsigned dims = count.map.getNumDims();
-  bool isExact = count.map.isSingleConstant() &&
-                 count.map.getSingleConstantResult() % nr == 0;
+  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
+  bool isExact = !points.empty() && llvm::all_of(points, [&](int64_t held) {
+    return held % nr == 0;
+  });
   laneCounts.push_back(builder.getAffineConstantExpr(nr));
   for (AffineExpr result : count.map.getResults()) {
     panelCounts.push_back(result.ceilDiv(nr));
@@ -885,6 +959,7 @@ Value Emitter::packAhead(int64_t columnStride) {
         shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
   addPackedShape(shape, depth.points, columnStride);
   Value buffer = makeBuffer(shape);
+  clearPackedColumns(buffer);
   OpBuilder::InsertionGuard guard(builder);
   openBlocks(decision.batch);
   if (decision.transposes) {
@@ -1152,8 +1227,8 @@ Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
 Value Emitter::negate(Value value) {
   if (isa<FloatType>(type))
     return arith::NegFOp::create(builder, loc, value);
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(value.getType()));
   return arith::SubIOp::create(builder, loc, zero, value);
 }
 
@@ -1313,15 +1388,23 @@ void Emitter::emit() {
     SmallVector<int64_t> shape;
     addPackedShape(shape, decision.depth.points, columnStride);
     columns = makeBuffer(shape);
+    clearPackedColumns(columns);
   }
   Value rows;
-  if (decision.rowMode == RowMode::PackedByRow)
+  if (decision.rowMode == RowMode::PackedByRow) {
     rows = makeBuffer({rowCount, strideOf(decision.depth.points, 1)});
-  if (decision.rowMode == RowMode::PackedByDepth)
+    clearPadding(rows, 0, decision.rows, tile.mr);
+  }
+  if (decision.rowMode == RowMode::PackedByDepth) {
     rows = makeBuffer(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
-  if (!decision.startsEven)
+    clearPadding(rows, 1, decision.rows, tile.mr);
+  }
+  if (!decision.startsEven) {
+    clearPadding(block, 0, decision.rows, tile.mr);
+    clearPadding(block, 1, decision.columns, tile.nr);
     emitInit(block);
+  }
   {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.depth);

@@ -287,8 +287,22 @@ bool mayRunTwice(AffineForOp loop) {
 }
 
 uint64_t estimateTrips(AffineForOp loop) {
-  std::optional<uint64_t> trips = getTripCount(loop);
-  return trips.value_or(dynamicTrips);
+  if (std::optional<uint64_t> trips = getTripCount(loop))
+    return *trips;
+  // A constant among several upper bounds is what all but the last block of a
+  // tiled loop runs.
+  uint64_t most = dynamicTrips;
+  AffineMap lower = loop.getLowerBoundMap();
+  if (lower.isSingleConstant() && loop.getStepAsInt() > 0)
+    for (AffineExpr upper : loop.getUpperBoundMap().getResults())
+      if (auto constant = dyn_cast<AffineConstantExpr>(upper))
+        most = std::min<uint64_t>(
+            most,
+            llvm::divideCeil(
+                std::max<int64_t>(
+                    constant.getValue() - lower.getSingleConstantResult(), 0),
+                uint64_t(loop.getStepAsInt())));
+  return most;
 }
 
 uint64_t estimateCycles(Operation *op) {

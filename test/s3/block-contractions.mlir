@@ -6,7 +6,7 @@
 // block only (@convolution); a row count that is not constant (@dynamic);
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
-// registers (@transposed). A second run changes nothing.
+// registers (@transposed), also where an integer is taken off (@transposed_off). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
 // RUN: FileCheck %s --check-prefixes=CHECK,AVX2 < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
@@ -25,7 +25,8 @@
 //      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x64xf32>
 //       CHECK: affine.for %[[K:.+]] = 0 to 512 {
 //       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
-//       CHECK: affine.for %[[P:.+]] = 0 to [[PANELS]] {
+//        AVX2: affine.for %[[P:.+]] = 0 to [[PANELS]] {
+//      AVX512: affine.for %[[P:.+]] = 0 to min #{{.+}}(%[[JB]]) {
 //       CHECK: affine.for %[[L:.+]] = 0 to {{16|64}} {
 //       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[K]], %[[JB]]
 //       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[K]], %[[L]]]
@@ -265,6 +266,29 @@ func.func @transposed(%a: memref<48x64xf32>, %b: memref<96x64xf32>,
         affine.yield %t : f32
       }
       affine.store %r, %c[%i, %j] : memref<48x96xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @transposed_off
+//       CHECK: %[[ZERO:.+]] = arith.constant dense<0> : vector<{{8|16}}xi32>
+//       CHECK: arith.subi %[[ZERO]], %{{.+}} : vector<{{8|16}}xi32>
+//       CHECK: vector.shuffle
+//       CHECK: return
+func.func @transposed_off(%a: memref<48x64xi32>, %b: memref<96x64xi32>,
+                          %c: memref<48x96xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 48 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> i32 {
+        %x = affine.load %a[%i, %k] : memref<48x64xi32>
+        %y = affine.load %b[%j, %k] : memref<96x64xi32>
+        %p = arith.muli %x, %y : i32
+        %t = arith.subi %s, %p : i32
+        affine.yield %t : i32
+      }
+      affine.store %r, %c[%i, %j] : memref<48x96xi32>
     }
   }
   return
