@@ -7,9 +7,14 @@
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-tile-registers))' | diff %t.once -
 
 // CHECK-LABEL: func @matmul
+//   CHECK-DAG: %[[ROW:.+]] = arith.constant 12 : index
 //       CHECK: affine.for %{{.+}} = 0 to {{.+}} step
 //       CHECK: affine.for %{{.+}} = 0 to 9 iter_args({{.+}}, {{.+}}, {{.+}}, {{.+}}) -> (f32, f32, f32, f32
 //       CHECK: } {polynest.tiled_registers}
+// 13 rows are two tiles of 6 and row 12.
+//       CHECK: affine.for %[[J:.+]] = 0 to 11 {
+//       CHECK:   %[[S:.+]] = affine.for %{{.+}} = 0 to 9 iter_args(%{{.+}} = %{{.+}}) -> (f32)
+//       CHECK:   affine.store %[[S]], %{{.+}}[%[[ROW]], %[[J]]]
 //       CHECK: return
 func.func @matmul(%a: memref<13x9xf32>, %b: memref<9x11xf32>,
                   %c: memref<13x11xf32> {polynest.result}) {
