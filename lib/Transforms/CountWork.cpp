@@ -56,13 +56,17 @@ static double operationsOf(Operation *op) {
 /// Iterations of a loop, 1 for other operations; none where not a constant.
 static std::optional<double> tripCountOf(Operation *op) {
   if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
+    // The parser lets a step of zero through; such a loop never ends.
+    if (loop.getStepAsInt() <= 0)
+      return std::nullopt;
     if (auto count = affine::getConstantTripCount(loop))
       return static_cast<double>(*count);
     return std::nullopt;
   }
   if (auto loop = dyn_cast<affine::AffineParallelOp>(op)) {
     auto ranges = loop.getConstantRanges();
-    if (!ranges)
+    if (!ranges ||
+        llvm::any_of(loop.getSteps(), [](int64_t step) { return step <= 0; }))
       return std::nullopt;
     double count = 1;
     for (auto [range, step] : llvm::zip(*ranges, loop.getSteps()))

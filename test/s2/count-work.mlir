@@ -1,7 +1,7 @@
 // Properties: operations count by the trips of the loops around them (@nest),
 // lanes of vectors and both halves of a multiply-add too (@vector), integer
 // ones do not (@integers); what runs an unknown number of times is reported as
-// uncounted (@dynamic). Nothing is changed.
+// uncounted (@dynamic), and so is what never ends (@endless). Nothing is changed.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-count-work))' --remarks-filter=count-work 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=flop= < %t.remarks
 // RUN: polynest-opt %s > %t.before
@@ -58,6 +58,25 @@ func.func @dynamic(%a: memref<?xf32>, %n: index) {
     %x = affine.load %a[%i] : memref<?xf32>
     %y = arith.addf %x, %x : f32
     affine.store %y, %a[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @endless
+//      REMARK: flop=0
+// REMARK-SAME: uncounted=1
+//      REMARK: flop=0
+// REMARK-SAME: uncounted=1
+func.func @endless(%a: memref<16xf32>) {
+  affine.for %i = 0 to 16 step 0 {
+    %x = affine.load %a[%i] : memref<16xf32>
+    %y = arith.addf %x, %x : f32
+    affine.store %y, %a[%i] : memref<16xf32>
+  }
+  affine.parallel (%i) = (0) to (16) step (0) {
+    %x = affine.load %a[%i] : memref<16xf32>
+    %y = arith.addf %x, %x : f32
+    affine.store %y, %a[%i] : memref<16xf32>
   }
   return
 }
