@@ -120,7 +120,8 @@ static int64_t chooseGrain(const Work &work, const Limits &limits) {
   int64_t grain = pn_model_parallel_grain(
       int64_t(std::min<uint64_t>(work.iterations, INT64_MAX)),
       std::max(work.cyclesPerIteration, 1e-3), limits.frequencyMhz,
-      limits.minWorkNs / 2);
+      // Without a least amount of work, chunks of any size are worth it.
+      std::max(limits.minWorkNs / 2, 1e-3));
   return uint64_t(grain) >= work.iterations ? 0 : std::max<int64_t>(grain, 1);
 }
 

@@ -8,6 +8,7 @@
 //   CHECK-NOT: affine.parallel
 //       CHECK: return
 //      REMARK: [Missed] parallelize-nests
+// REMARK-SAME: loop carries a dependence of {{(read|write)}} by affine.
 func.func @memory(%x: memref<100000xf32>, %o: memref<1xf32> {polynest.result})
     attributes {polynest.entry} {
   affine.for %i = 0 to 100000 {
@@ -37,6 +38,7 @@ func.func @register(%x: memref<100000xf32>) -> f32 {
 //   CHECK-NOT: affine.parallel
 //       CHECK: return
 //      REMARK: [Missed] parallelize-nests
+// REMARK-SAME: loop carries a dependence of {{(read|write)}} by affine.
 func.func @carried(%o: memref<100001xf32> {polynest.result}) {
   affine.for %i = 0 to 100000 {
     %a = affine.load %o[%i] : memref<100001xf32>
@@ -49,6 +51,7 @@ func.func @carried(%o: memref<100001xf32> {polynest.result}) {
 //   CHECK-NOT: affine.parallel
 //       CHECK: return
 //      REMARK: [Missed] parallelize-nests
+// REMARK-SAME: loop carries a dependence of {{(read|write)}} by affine.
 func.func @overlap(%x: memref<100000xf32> {polynest.mutable}, %y: memref<100000xf32>)
     attributes {polynest.entry} {
   affine.for %i = 0 to 100000 {
@@ -64,9 +67,24 @@ func.func private @f()
 //   CHECK-NOT: affine.parallel
 //       CHECK: return
 //      REMARK: [Missed] parallelize-nests
+// REMARK-SAME: loop carries a dependence of read by func.call
 func.func @call() {
   affine.for %i = 0 to 100000 {
     func.call @f() : () -> ()
+  }
+  return
+}
+
+// The same options do split a loop that nothing forbids to.
+// CHECK-LABEL: func @free
+//       CHECK: affine.parallel
+//       CHECK: return
+//      REMARK: [Passed] parallelize-nests
+func.func @free(%x: memref<100000xf32>, %o: memref<100000xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 100000 {
+    %a = affine.load %x[%i] : memref<100000xf32>
+    affine.store %a, %o[%i] : memref<100000xf32>
   }
   return
 }
