@@ -160,6 +160,25 @@ def SplitInits : Pass<"polynest-split-inits"> {
   ];
 }
 
+def OrderCopies : Pass<"polynest-order-copies", "mlir::func::FuncOp"> {
+  let summary = "Put copies to results in an order that is right";
+  let description = [{
+    A result's buffer may hold an earlier value until the result is copied into
+    it. Where that value is another result, it must be copied out first; where
+    buffers trade places, a value goes through a temporary. Bufferization does
+    not see these conflicts, since results are memrefs to it. Idempotent.
+
+    Before: `memref.copy %t, %result0` and then
+            `memref.copy %result0, %result1`
+    After:  the second before the first.
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Functions with reordered copies">,
+    Statistic<"numDeclined", "num-declined", "Functions in good order">
+  ];
+}
+
 def MarkStage : Pass<"polynest-mark-stage", "mlir::ModuleOp"> {
   let summary = "Record which stage a module is at";
   let description = [{

@@ -121,6 +121,7 @@ static const pn_pass_row_t s1_rows[] = {
     {.flag = "eliminate-empty-tensors"},
     {.flag = "one-shot-bufferize",
      .fixed_options = "allow-return-allocs-from-loops=true"},
+    {.flag = "polynest-order-copies", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
 };
