@@ -272,31 +272,25 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
   return nullptr;
 }
 
-/// Makes all accesses of `buffer` accesses of `target` at mapped indices.
+/// Makes all accesses of `buffer` accesses of `target` at mapped indices. They
+/// change in place: an access outside of loops is a node of the graph itself.
 static void redirect(Value buffer, Value target, AffineMap map) {
+  auto redirectOne = [&](auto access, unsigned place, StringRef mapName) {
+    AffineMap composed = map.compose(access.getAffineMap());
+    SmallVector<Value> indices(access.getMapOperands());
+    canonicalizeMapAndOperands(&composed, &indices);
+    SmallVector<Value> operands(access->getOperands().take_front(place));
+    operands.push_back(target);
+    llvm::append_range(operands, indices);
+    access->setOperands(operands);
+    access->setAttr(mapName, AffineMapAttr::get(simplifyAffineMap(composed)));
+  };
   for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
-    OpBuilder builder(user);
-    auto compose = [&](AffineMap access, ValueRange operands) {
-      AffineMap composed = map.compose(access);
-      SmallVector<Value> values(operands);
-      canonicalizeMapAndOperands(&composed, &values);
-      return std::pair(simplifyAffineMap(composed), values);
-    };
-    if (auto load = dyn_cast<AffineLoadOp>(user)) {
-      auto [access, operands] =
-          compose(load.getAffineMap(), load.getMapOperands());
-      load.replaceAllUsesWith(
-          AffineLoadOp::create(builder, load.getLoc(), target, access, operands)
-              .getResult());
-      load.erase();
-      continue;
-    }
-    auto store = cast<AffineStoreOp>(user);
-    auto [access, operands] =
-        compose(store.getAffineMap(), store.getMapOperands());
-    AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
-                          target, access, operands);
-    store.erase();
+    if (auto load = dyn_cast<AffineLoadOp>(user))
+      redirectOne(load, 0, AffineLoadOp::getMapAttrStrName());
+    else
+      redirectOne(cast<AffineStoreOp>(user), 1,
+                  AffineStoreOp::getMapAttrStrName());
   }
 }
 
