@@ -6,8 +6,10 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -64,6 +66,38 @@ bool pn_llvm_knows_cpu(const char *triple, const char *cpu) {
   return info && (!*cpu || info->isCPUStringValid(cpu));
 }
 
+/// MLIR's verifier crashes on a `linalg.transpose` with an empty permutation.
+/// One of rank 0 is the identity; any other is an error.
+static LogicalResult replaceEmptyTransposes(ModuleOp module) {
+  SmallVector<linalg::TransposeOp> empty;
+  module->walk([&](linalg::TransposeOp op) {
+    if (DenseI64ArrayAttr order = op.getPermutationAttr();
+        order && order.empty())
+      empty.push_back(op);
+  });
+  for (linalg::TransposeOp op : empty) {
+    auto hasRank0 = [](Value value) {
+      auto type = dyn_cast<ShapedType>(value.getType());
+      return type && type.hasRank() && type.getRank() == 0;
+    };
+    if (op->getNumOperands() != 2 || op->getNumResults() > 1 ||
+        !llvm::all_of(op->getOperands(), hasRank0) ||
+        op->getOperand(0).getType() != op->getOperand(1).getType())
+      return op->emitOpError("has an empty permutation, but no operands of "
+                             "rank 0 and of one type");
+    OpBuilder builder(op);
+    if (op->getNumResults() == 0)
+      linalg::CopyOp::create(builder, op.getLoc(), op->getOperand(0),
+                             op->getOperand(1));
+    else if (op->getResult(0).getType() == op->getOperand(0).getType())
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    else
+      return op->emitOpError("has a result of another type than its operands");
+    op->erase();
+  }
+  return success();
+}
+
 MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
                                 size_t size, const char *name) {
   // The parser wants its input to end in NUL.
@@ -71,8 +105,11 @@ MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
       llvm::MemoryBuffer::getMemBufferCopy(StringRef(data, size), name);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  ParserConfig config(unwrap(context));
+  ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  if (!module || failed(replaceEmptyTransposes(*module)) ||
+      failed(verify(*module)))
+    return MlirModule{nullptr};
   return wrap(module.release());
 }
 
