@@ -15,6 +15,28 @@ namespace polynest {
 static constexpr unsigned kLongestChain = 1000;
 static constexpr unsigned kDeepestNest = 8;
 
+/// True if `empty` is made with the sizes of a loop's carried argument, or of
+/// the value that the loop starts from: then all iterations have that shape.
+/// Static shapes need no such proof.
+static bool hasSizesOf(tensor::EmptyOp empty, Value argument) {
+  auto carried = dyn_cast<BlockArgument>(argument);
+  auto loop = carried ? dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp())
+                      : nullptr;
+  OpOperand *init = loop ? loop.getTiedLoopInit(carried) : nullptr;
+  if (!init || empty.getType() != argument.getType() ||
+      empty.getType().hasStaticShape())
+    return false;
+  for (auto [d, size] : llvm::enumerate(empty.getMixedSizes())) {
+    if (isa<Attribute>(size))
+      continue;
+    auto dim = cast<Value>(size).getDefiningOp<tensor::DimOp>();
+    if (!dim || dim.getConstantIndex() != static_cast<int64_t>(d) ||
+        (dim.getSource() != argument && dim.getSource() != init->get()))
+      return false;
+  }
+  return true;
+}
+
 static bool keepsShape(Value value, Value argument, unsigned depth) {
   for (unsigned length = 0; length < kLongestChain; ++length) {
     if (value == argument)
@@ -28,6 +50,8 @@ static bool keepsShape(Value value, Value argument, unsigned depth) {
       value = style.getTiedOpOperand(result)->get();
     } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
       value = insert.getDest();
+    } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
+      return hasSizesOf(empty, argument);
     } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {
       value = cast.getSource();
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
