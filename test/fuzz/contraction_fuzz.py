@@ -227,7 +227,7 @@ def run_sizes(spec, run):
     generator = random.Random(spec["seed"] + run)
     for x in spec["dynamic"] if run else "":
         sizes[x] = generator.choice([0, 1, 2, 5, 8, 16, 17, 33, 40])
-    while run and math.prod(sizes.values()) > 4000000:
+    while run and spec["dynamic"] and math.prod(sizes.values()) > 4000000:
         largest = max(spec["dynamic"], key=sizes.get)
         if sizes[largest] < 2:
             break
@@ -524,7 +524,7 @@ def main():
     parser.add_argument("--shrink", metavar="FILE")
     parser.add_argument("--shrink-budget", type=float, default=60.0,
                         metavar="SECONDS")
-    parser.add_argument("--time-limit", type=float, default=60.0,
+    parser.add_argument("--time-limit", type=float, default=180.0,
                         metavar="SECONDS", help="of one case")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
