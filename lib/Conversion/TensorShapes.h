@@ -13,7 +13,7 @@ namespace polynest {
 bool keepsShape(mlir::Value value, mlir::Value argument);
 
 /// Sizes of what an scf.for carries without changing its shape are sizes of the
-/// initial value.
+/// initial value; those that both sides of an scf.if give are the branch's.
 void populateDimOfLoopPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace polynest
