@@ -477,6 +477,28 @@ case("conv_bn_relu", lambda x, w, g, b, m, v: F.relu(F.batch_norm(
      F.conv2d(x, w, padding=1), m, v, g, b)), (2, 3, 9, 9), (5, 3, 3, 3),
      (5,), (5,), (5,), positive((5,)))
 
+# -- contractions large enough to be blocked --------------------------------------
+
+case("blocked_linear_gelu", lambda x, w, b: F.gelu(F.linear(x, w, b)),
+     (2, 17, 65), (47, 65), (47,))
+case("blocked_residual", lambda x, w, r: x @ w + r * 0.5, (65, 33), (33, 127),
+     (65, 127))
+case("blocked_attention_scores", lambda q, k: torch.softmax(
+    torch.einsum("bqhd,bkhd->bhqk", q, k) * 0.125, -1),
+     (1, 33, 2, 31), (1, 47, 2, 31))
+case("blocked_conv_bn_relu", lambda x, w, g, b, m, v: F.relu(F.batch_norm(
+    F.conv2d(x, w, padding=1), m, v, g, b)), (1, 17, 15, 15), (33, 17, 3, 3),
+     (33,), (33,), (33,), positive((33,)))
+case("blocked_conv_channels_last", lambda x, w: F.conv2d(x, w, stride=2,
+     padding=1), lambda: torch.randn(2, 16, 17, 17).contiguous(
+         memory_format=torch.channels_last), (31, 16, 3, 3))
+case("blocked_conv_transposed", lambda x, w: F.conv_transpose2d(
+    x, w, stride=2, padding=1), (1, 16, 9, 9), (16, 17, 4, 4))
+case("blocked_conv_grouped", lambda x, w: F.silu(F.conv2d(
+    x, w, padding=1, groups=2)), (1, 34, 14, 14), (32, 17, 3, 3))
+case("blocked_windows", lambda a, b: (a @ b).view(2, 4, 3, 4, 64).transpose(
+    2, 3).contiguous(), (96, 33), (33, 64))
+
 # -- pools and resampling ---------------------------------------------------------------------------------------
 
 case("max_pool1d", lambda x: F.max_pool1d(x, 3, 2, 1), (2, 3, 17))
