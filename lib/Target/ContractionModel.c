@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static const int32_t max_tile_rows = 16;
+/* Each row in place takes a pointer; x86 has 16 registers for them all. */
+static const int32_t max_tile_rows = 12;
 static const int32_t max_tile_vectors = 4;
 static const int64_t max_trips = INT64_C(1) << 40;
 /* What an unknown trip count is taken for. */

@@ -858,10 +858,10 @@ void Emitter::storePacked(Value buffer, const ContractionOperand &operand,
     place.push_back(pointExpr(outer, operands));
     place.push_back(pointExpr(inner, operands));
   }
-  AffineStoreOp::create(
-      builder, loc, value, buffer,
-      AffineMap::get(operands.size(), 0, place, builder.getContext()),
-      operands);
+  auto [map, used] =
+      compose(AffineMap::get(operands.size(), 0, place, builder.getContext()),
+              operands);
+  AffineStoreOp::create(builder, loc, value, buffer, map, used);
 }
 
 /// The leading indices of packed columns: with those packed for the whole nest,
