@@ -226,6 +226,19 @@ static StringRef collectAround(Contraction &contraction) {
   return {};
 }
 
+/// The condition that alone makes up the body of `loop`, has one branch and
+/// does not change inside `root`; or null.
+static AffineIfOp getGuard(AffineForOp loop, AffineForOp root) {
+  auto guard = dyn_cast<AffineIfOp>(loop.getBody()->front());
+  if (!guard || guard->getNextNode() != loop.getBody()->getTerminator() ||
+      guard.hasElse() || guard.getNumResults() != 0 ||
+      llvm::any_of(guard.getOperands(), [&](Value operand) {
+        return root->isAncestor(operand.getParentBlock()->getParentOp());
+      }))
+    return {};
+  return guard;
+}
+
 FailureOr<Contraction> matchContraction(AffineForOp root, std::string &reason) {
   reason.clear();
   Contraction contraction;
@@ -240,7 +253,10 @@ FailureOr<Contraction> matchContraction(AffineForOp root, std::string &reason) {
       break;
     loop = inner;
   }
-  AffineForOp outermost = getOnlyLoop(loop.getBody());
+  contraction.guard = getGuard(loop, root);
+  contraction.body =
+      contraction.guard ? contraction.guard.getThenBlock() : loop.getBody();
+  AffineForOp outermost = getOnlyLoop(contraction.body);
   if (!outermost || failed(matchReductionBand(outermost, contraction)))
     return failure();
   contraction.init = outermost.getInits()[0];

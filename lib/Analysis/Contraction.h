@@ -4,6 +4,7 @@
 // A contraction is a perfect band of loops without carried values around
 //     straight-line code; a band of reduction loops that carry one value x,
 //     x = x + f(..) * g(..) or x - f(..) * g(..); straight-line code
+// possibly all under one condition that no loop of the nest changes,
 // where f and g are any expressions of loads and loops. A parallel loop on
 // which only f depends is a row loop, only g a column loop, else a batch loop.
 // The form is recognized; whether its loops may run in another order is the
@@ -50,10 +51,12 @@ struct Contraction {
   mlir::Value getSum() const {
     return mlir::affine::AffineForOp(reductionLoops.front()).getResult(0);
   }
-  /// Innermost block of the parallel band.
-  mlir::Block *getBody() const {
-    return mlir::affine::AffineForOp(parallelLoops.back()).getBody();
-  }
+  /// The condition around the code in the innermost loop, or null: it stands
+  /// still in the nest and has no other branch.
+  mlir::affine::AffineIfOp guard;
+  /// The block that holds that code.
+  mlir::Block *body = nullptr;
+  mlir::Block *getBody() const { return body; }
 };
 
 /// Recognizes the contraction whose outermost loop is `root`. Otherwise fails;

@@ -35,6 +35,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/IntegerSet.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_BLOCKCONTRACTIONS
@@ -1379,6 +1380,12 @@ void Emitter::emit() {
   int64_t columnStride = strideOf(decision.columns.points, tile.nr);
   if (decision.rowMode == RowMode::InPlace)
     flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
+  if (AffineIfOp guard = decision.contraction.guard) {
+    auto around =
+        AffineIfOp::create(builder, loc, guard.getIntegerSet(),
+                           guard.getOperands(), /*withElseRegion=*/false);
+    builder.setInsertionPoint(around.getThenBlock()->getTerminator());
+  }
   Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
   openBlocks(decision.batch);
   openBlocks(decision.columns);

@@ -1,7 +1,8 @@
 // Properties: a matrix product is cut in blocks with a private buffer of sums,
 // the columns packed before, the rows read where they are, and a micro-kernel
 // that fills the registers (@matmul, for 16 registers of 8 lanes and 32 of 16); rows
-// past the end read the last one again (@edge); what starts the sums and what
+// past the end read the last one again (@edge); a condition that stands still
+// ends up around all (@guarded); what starts the sums and what
 // follows them runs over the block (@bias); a convolution packs windows of one
 // block only (@convolution); a row count that is not constant (@dynamic);
 // operands are evaluated while they are packed (@cast); a difference negates
@@ -289,6 +290,33 @@ func.func @transposed_off(%a: memref<48x64xi32>, %b: memref<96x64xi32>,
         affine.yield %t : i32
       }
       affine.store %r, %c[%i, %j] : memref<48x96xi32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @guarded
+//       CHECK: affine.if
+//       CHECK: affine.for
+//       CHECK: vector.fma
+//       CHECK: affine.store %{{.+}} : memref<?x?xf32>
+//       CHECK: return
+func.func @guarded(%a: memref<?x?xf32>, %b: memref<?x?xf32>,
+                   %c: memref<?x?xf32> {polynest.result}, %m: index,
+                   %n: index, %d: index) {
+  affine.for %i = 0 to %m {
+    affine.for %j = 0 to %n {
+      affine.if affine_set<()[s0] : (s0 - 1 >= 0)>()[%d] {
+        %start = affine.load %c[%i, %j] : memref<?x?xf32>
+        %r = affine.for %k = 0 to %d iter_args(%s = %start) -> f32 {
+          %x = affine.load %a[%i, %k] : memref<?x?xf32>
+          %y = affine.load %b[%k, %j] : memref<?x?xf32>
+          %p = arith.mulf %x, %y : f32
+          %t = arith.addf %s, %p : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %c[%i, %j] : memref<?x?xf32>
+      }
     }
   }
   return
