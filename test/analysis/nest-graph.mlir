@@ -1,6 +1,7 @@
 // Properties: edges go through the buffer that joins two nests (@chain); a full
 // write ends what came before it (@overwritten); a call orders everything but
-// private memory (@call); kinds come from the access patterns. After random
+// private memory (@call); all readers of what is overwritten come before
+// (@readers); kinds come from the access patterns. After random
 // changes the graph is what a rebuild gives.
 // RUN: polynest-opt %s -o /dev/null --mlir-disable-threading \
 // RUN:   --pass-pipeline='builtin.module(func.func(test-polynest-nest-graph))' \
@@ -104,6 +105,31 @@ func.func @matmul(%A: memref<8x16xf32>, %B: memref<16x4xf32>,
         affine.store %s, %C[%i, %j] : memref<8x4xf32>
       }
     }
+  }
+  return
+}
+
+// Both readers come before the write of what they read.
+// CHECK-LABEL: graph of @readers
+//       CHECK: node 0:
+//  CHECK-NEXT: anti -> 2 through %{{.*}}
+//  CHECK-NEXT: node 1:
+//  CHECK-NEXT: anti -> 2 through %{{.*}}
+//  CHECK-NEXT: node 2:
+func.func @readers(%x: f32, %A: memref<8xf32> {polynest.mutable},
+                   %P: memref<8xf32> {polynest.result},
+                   %Q: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 8 {
+    %a = affine.load %A[%i] : memref<8xf32>
+    affine.store %a, %P[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %A[%i] : memref<8xf32>
+    affine.store %a, %Q[7 - %i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    affine.store %x, %A[%i] : memref<8xf32>
   }
   return
 }
