@@ -80,6 +80,9 @@ typedef struct pn_compile_timing {
   int64_t total_ns;
 } pn_compile_timing_t;
 
+PN_STATIC_ASSERT(sizeof(pn_compile_options_t) == 48, "ABI of the options");
+PN_STATIC_ASSERT(sizeof(pn_compile_timing_t) == 96, "ABI of the timing");
+
 /* Prints the pipeline text of a stage ("builtin.module(...)") for a target and
  * options; the single source of what the stage does. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *

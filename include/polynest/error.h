@@ -57,6 +57,8 @@ typedef struct pn_diagnostic {
   const char *text;
 } pn_diagnostic_t;
 
+PN_STATIC_ASSERT(sizeof(pn_diagnostic_t) == 32, "ABI of diagnostics");
+
 typedef struct pn_error pn_error_t;
 
 /* PN_ERROR_NONE for NULL. */

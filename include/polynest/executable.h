@@ -38,6 +38,8 @@ typedef struct pn_value_type {
                              input that is not is copied first */
 } pn_value_type_t;
 
+PN_STATIC_ASSERT(sizeof(pn_value_type_t) == 24, "ABI of types");
+
 /* Loads a library written by pn_compile_to_library. PN_ERROR_IO,
  * PN_ERROR_CORRUPT, PN_ERROR_VERSION. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *

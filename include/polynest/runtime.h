@@ -97,6 +97,8 @@ typedef struct pn_pool_stats {
   uint64_t misses;      /* allocations that went to the system */
 } pn_pool_stats_t;
 
+PN_STATIC_ASSERT(sizeof(pn_pool_stats_t) == 40, "ABI of the statistics");
+
 /* A block of at least `bytes` bytes, contents undefined; NULL when out of
  * memory. 0 bytes give a block like any other. At most 1/8 more than asked for
  * is taken (64 bytes below 512). */

@@ -156,10 +156,10 @@ def test_callback_arity(name):
 def test_struct_sizes_match_static_assertions():
     sizes = dict(re.findall(
         r"PN_STATIC_ASSERT\(sizeof\((pn_\w+)\) == (\d+),", TEXT))
-    for name, size in sizes.items():
-        if name in _capi.STRUCTS:
-            assert ctypes.sizeof(_capi.STRUCTS[name]) == int(size)
-    assert ctypes.sizeof(_capi.Memref) == 40
+    # Its own assertion says what it is on other machines, too.
+    sizes["pn_memref_t"] = 40
+    for name, struct in _capi.STRUCTS.items():
+        assert ctypes.sizeof(struct) == int(sizes[name]), name
 
 
 def test_versions_agree():

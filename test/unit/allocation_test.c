@@ -278,6 +278,20 @@ static pn_error_t *invoke(void) {
   return error;
 }
 
+/* The module outlives the caller's hold on its context. */
+static pn_error_t *module_of_own_context(void) {
+  pn_context_t *own;
+  pn_module_t *copy = NULL;
+  pn_error_t *error = pn_context_create(NULL, &own);
+  if (error)
+    return error;
+  error = pn_module_parse(own, api_add, strlen(api_add), "own.mlir",
+                          PN_MODULE_DEFAULT, &copy);
+  pn_context_release(own);
+  pn_module_destroy(copy);
+  return error;
+}
+
 /* Runs a scenario again and again, with a later allocation failing, and with
  * all from there on. */
 static void run_way(const char *name, pn_error_t *(*scenario)(void), bool all) {
@@ -333,6 +347,7 @@ int main(void) {
                               "  return %x : i32\n}");
   executable = api_compile(api_add);
   run_scenario("context", make_context);
+  run_scenario("module of its own context", module_of_own_context);
   run_scenario("parse", parse);
   run_scenario("parse broken", parse_broken);
   run_scenario("clone", clone);

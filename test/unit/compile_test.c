@@ -5,7 +5,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -264,6 +266,29 @@ static void test_foreign_target(void) {
   pn_context_release(context);
 }
 
+/* A file that cannot be written to its end leaves nothing. */
+static void test_file_limit(void) {
+  pn_context_t *context = api_context();
+  pn_module_t *module = api_parse(context, api_add);
+  pn_target_t *host = api_host();
+  struct rlimit before;
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const struct rlimit small = {64, before.rlim_max};
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  pn_error_t *object =
+      pn_compile_to_object(module, host, NULL, path_of("add.o"));
+  pn_error_t *text = pn_module_write_file(module, path_of("add.mlir"), false);
+  CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  (void)signal(SIGXFSZ, handler);
+  CHECK_SAYS(object, PN_ERROR_IO, "add.o");
+  CHECK_SAYS(text, PN_ERROR_IO, "add.mlir");
+  CHECK(count_files() == 0);
+  pn_target_release(host);
+  pn_module_destroy(module);
+  pn_context_release(context);
+}
+
 static void test_libraries(void) {
   pn_context_t *context = api_context();
   pn_module_t *module = api_parse(context, api_add);
@@ -326,6 +351,7 @@ int main(void) {
   CHECK_RUN(test_refused);
   CHECK_RUN(test_objects);
   CHECK_RUN(test_foreign_target);
+  CHECK_RUN(test_file_limit);
   CHECK_RUN(test_libraries);
   CHECK(rmdir(folder) == 0);
   return check_result();

@@ -188,6 +188,23 @@ static void kc_is_stable(void) {
   }
 }
 
+/* A second pass over the result reads and writes it once more: 2 * 4 bytes an
+ * element from the level that the result is in, memory here. */
+static void passes_over_result(void) {
+  pn_model_core_t core = core_of("sapphirerapids", 4);
+  core.memory_bytes_per_cycle = 4;
+  pn_model_tile_t tile;
+  CHECK(pn_model_tile_cost(&core, 9, 3, &tile));
+  const int64_t m = 9 * 4096, n = 48 * 256, k = 256;
+  pn_model_blocking_t once = {256, 36, 48 * 256}, twice = {128, 36, 48 * 256};
+  pn_model_gemm_cost_t one, two;
+  CHECK(pn_model_gemm_cost(&core, &tile, &once, m, n, k, &one));
+  CHECK(pn_model_gemm_cost(&core, &tile, &twice, m, n, k, &two));
+  double more = (two.memory_cycles - one.memory_cycles) * 4 +
+                (two.l3_cycles - one.l3_cycles) * core.l3_bytes_per_cycle;
+  CHECK(fabs(more - 2.0 * 4 * (double)m * (double)n) < 1);
+}
+
 static void strange_input(void) {
   pn_model_core_t core = core_of("znver4", 4);
   pn_model_tile_t tile;
@@ -364,6 +381,7 @@ int main(void) {
   CHECK_RUN(tile_of_shape);
   CHECK_RUN(measured_rank);
   CHECK_RUN(kc_is_stable);
+  CHECK_RUN(passes_over_result);
   CHECK_RUN(strange_input);
   CHECK_RUN(streams);
   CHECK_RUN(grain);

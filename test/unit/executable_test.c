@@ -358,6 +358,29 @@ static void test_wrong_calls(void) {
   pn_executable_release(executable);
 }
 
+/* Fixed sizes are compared in every dimension; rows go into a layout of
+ * columns, which the entry asks for, by way of a copy. */
+static void test_fixed_layout(void) {
+  pn_executable_t *executable = api_compile(
+      "func.func @f(%a: tensor<2x3xf32>\n"
+      "    {polynest.strides = array<i64: 1, 2>}) -> tensor<2x3xf32> {\n"
+      "  return %a : tensor<2x3xf32>\n}\n");
+  const pn_entry_t *entry = only_entry(executable);
+  float a[6] = {1, 2, 3, 4, 5, 6}, r[6] = {0};
+  const int64_t sizes[] = {2, 3}, wide[] = {2, 4}, high[] = {3, 3};
+  pn_memref_t in = memref_of(a, PN_DTYPE_F32, 2, sizes, NULL);
+  pn_memref_t out = memref_of(r, PN_DTYPE_F32, 2, sizes, NULL);
+  CHECK_OK(pn_entry_invoke(entry, &in, 1, &out, 1));
+  CHECK(memcmp(a, r, sizeof(a)) == 0);
+  in.sizes = wide;
+  CHECK_SAYS(pn_entry_invoke(entry, &in, 1, &out, 1), PN_ERROR_SIGNATURE,
+             "input 0 has size 4 in dimension 1; expected 3");
+  in.sizes = high;
+  CHECK_SAYS(pn_entry_invoke(entry, &in, 1, &out, 1), PN_ERROR_SIGNATURE,
+             "input 0 has size 3 in dimension 0; expected 2");
+  pn_executable_release(executable);
+}
+
 static void test_overlap(void) {
   pn_executable_t *executable = api_compile(api_add);
   const pn_entry_t *entry = only_entry(executable);
@@ -539,6 +562,7 @@ int main(void) {
   CHECK_RUN(test_streams);
   CHECK_RUN(test_code_threads);
   CHECK_RUN(test_wrong_calls);
+  CHECK_RUN(test_fixed_layout);
   CHECK_RUN(test_overlap);
   CHECK_RUN(test_empty_result);
   CHECK_RUN(test_memref_arguments);

@@ -172,6 +172,10 @@ static void known_rows_are_sound(void) {
     CHECK(pn_target_row_check(row, reason, sizeof(reason)));
     if (*reason)
       fprintf(stderr, "%s: %s\n", row->info.name, reason);
+    /* On x86, vectors are as wide as the instructions that the row names. */
+    bool has_512 = row->info.features & (1u << PN_TARGET_FEATURE_AVX512F);
+    if (strncmp(row->info.llvm_triple, "x86_64", 6) == 0)
+      CHECK(row->info.vector_bits == (has_512 ? 512 : 256));
     for (int group = 0; group < PN_TARGET_GROUP_COUNT; ++group) {
       /* Only a group whose fields are all 0 may go without a source. */
       bool empty =
