@@ -133,3 +133,22 @@ func.func @readers(%x: f32, %A: memref<8xf32> {polynest.mutable},
   }
   return
 }
+
+// The vector stands still where the result moves: nothing for tiles to reuse.
+// CHECK-LABEL: graph of @matvec
+//       CHECK: node 0: nest affine.for kind=reduction
+func.func @matvec(%A: memref<4x8xf32>, %x: memref<8xf32>,
+                  %y: memref<4xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 4 {
+    affine.for %k = 0 to 8 {
+      %a = affine.load %A[%i, %k] : memref<4x8xf32>
+      %b = affine.load %x[%k] : memref<8xf32>
+      %c = affine.load %y[%i] : memref<4xf32>
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %p : f32
+      affine.store %s, %y[%i] : memref<4xf32>
+    }
+  }
+  return
+}
