@@ -215,7 +215,7 @@ def conv_spec(rng, heavy=False):
                 break
         else:
             break
-    if rng.random() < 0.02:
+    if rng.random() < 0.02 and not spec["transposed"]:
         spec["n"] = 0
     add_hooks(rng, spec, heavy)
     spec["pro"] = [p for p in spec["pro"] if p[1] in ("relu", "scale", "cast")]
@@ -785,6 +785,8 @@ def conv(program):
     low, high = list(spec["low"]), list(spec["high"])
     steps = list(spec["stride"])
     if spec["transposed"]:
+        if 0 in image.shape:
+            raise Refused("slices without elements are no slices")
         reach = [(k - 1) * d for k, d in zip(spec["kernel"], spec["dilation"])]
         low = [max(0, r - p) for r, p in zip(reach, low)]
         high = [max(0, r - p) for r, p in zip(reach, high)]
