@@ -26,7 +26,8 @@ if(POLYNEST_SANITIZE)
   # Passes and the libraries share C++ containers with an uninstrumented LLVM,
   # so container annotations would report false overflows.
   add_compile_options(-fsanitize=${POLYNEST_SANITIZE} -fno-omit-frame-pointer
-                      -fno-sanitize-recover=all -D_GLIBCXX_SANITIZE_VECTOR=0)
+                      -fno-sanitize-recover=all -D_GLIBCXX_SANITIZE_VECTOR=0
+    -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer-ignorelist.txt)
   add_link_options(-fsanitize=${POLYNEST_SANITIZE})
   # LLVM and MLIR are built without the vptr metadata checks expect.
   if(POLYNEST_SANITIZE MATCHES undefined)

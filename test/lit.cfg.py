@@ -24,6 +24,4 @@ config.substitutions.append(("%build", config.polynest_build_dir))
 if shutil.which("cc"):
     config.available_features.add("cc")
 if config.sanitize:
-    # LLVM keeps its registries until exit.
-    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
     config.available_features.add("sanitizer")
