@@ -372,6 +372,8 @@ struct AddressPair {
   enum Kind { Anything, Indices, Bytes } kind = Anything;
   AffineValueMap a, b;
   SmallVector<int64_t, 4> extentA, extentB;
+  /// Sizes of the memref that indices are of.
+  ArrayRef<int64_t> shape;
 };
 } // namespace
 
@@ -419,6 +421,7 @@ static AddressPair compareAddresses(const Access &a, const Access &b) {
     pair.b = second->map;
     pair.extentA = first->extent;
     pair.extentB = second->extent;
+    pair.shape = cast<MemRefType>(first->memref.getType()).getShape();
     return pair;
   }
   std::optional<AffineValueMap> byteA = getByteAddress(a);
@@ -717,6 +720,62 @@ static bool haveEqualFixedTerms(const LoopIndex &a, const LoopIndex &b) {
   return llvm::all_of(sum, [](auto &term) { return term.second == 0; });
 }
 
+/// True if elements named by x and those named by y, of two iterations of one
+/// run of the loop, surely differ in this index.
+static bool isIndexApart(AffineExpr x, const AffineValueMap &mapX,
+                         int64_t extentX, AffineExpr y,
+                         const AffineValueMap &mapY, int64_t extentY,
+                         AffineForOp loop) {
+  LoopIndex a, b;
+  if (!addTerms(a, x, 1, mapX, loop) || !addTerms(b, y, 1, mapY, loop) ||
+      a.factor == 0 || a.factor != b.factor || a.factor == INT64_MIN ||
+      !haveEqualFixedTerms(a, b))
+    return false;
+  // x - y is factor * distance plus a number from [least, most]; elements in
+  // common need it in [1 - extent of x, extent of y - 1].
+  int64_t least, most, stride;
+  if (llvm::MulOverflow(std::abs(a.factor), loop.getStepAsInt(), stride) ||
+      llvm::SubOverflow(a.min, b.max, least) ||
+      llvm::SubOverflow(a.max, b.min, most) ||
+      llvm::AddOverflow(least, stride, least) ||
+      llvm::SubOverflow(most, stride, most))
+    return false;
+  return stride > 0 && least > extentY - 1 && most < 1 - extentX;
+}
+
+/// The expression that indices `quotient` and `rest` of a map are the two parts
+/// of, e floordiv c and e mod c, or null. Together they name what e names.
+static AffineExpr joinParts(const AffineValueMap &map, unsigned quotient,
+                            unsigned rest, int64_t &divisor) {
+  auto high =
+      dyn_cast<AffineBinaryOpExpr>(map.getAffineMap().getResult(quotient));
+  auto low = dyn_cast<AffineBinaryOpExpr>(map.getAffineMap().getResult(rest));
+  if (!high || !low || high.getKind() != AffineExprKind::FloorDiv ||
+      low.getKind() != AffineExprKind::Mod || high.getLHS() != low.getLHS() ||
+      high.getRHS() != low.getRHS())
+    return {};
+  auto constant = dyn_cast<AffineConstantExpr>(high.getRHS());
+  divisor = constant ? constant.getValue() : 0;
+  return divisor > 0 ? high.getLHS() : AffineExpr();
+}
+
+/// The same for a pair of accesses whose indices at two places are such parts.
+/// Elements that follow in the rest must not reach the next quotient: they do
+/// not where the dimension is as long as the divisor.
+static bool arePartsApart(const AddressPair &address, unsigned quotient,
+                          unsigned rest, ArrayRef<int64_t> shape,
+                          AffineForOp loop) {
+  int64_t divisorA, divisorB;
+  AffineExpr a = joinParts(address.a, quotient, rest, divisorA);
+  AffineExpr b = a ? joinParts(address.b, quotient, rest, divisorB) : a;
+  return a && b && divisorA == divisorB && address.extentA[quotient] == 1 &&
+         address.extentB[quotient] == 1 &&
+         (shape[rest] == divisorA ||
+          (address.extentA[rest] == 1 && address.extentB[rest] == 1)) &&
+         isIndexApart(a, address.a, address.extentA[rest], b, address.b,
+                      address.extentB[rest], loop);
+}
+
 /// True if the two surely touch different elements in any two iterations of one
 /// run of the loop: their memory is made in it, or some index moves further in
 /// one step than all the loops inside move it. Nothing is solved.
@@ -728,26 +787,19 @@ static bool touchApart(const Access &a, const Access &b, AffineForOp loop) {
   AddressPair address = compareAddresses(a, b);
   if (address.kind == AddressPair::Anything)
     return false;
-  for (unsigned r = 0, e = address.a.getNumResults(); r != e; ++r) {
-    LoopIndex x, y;
-    if (!addTerms(x, address.a.getResult(r), 1, address.a, loop) ||
-        !addTerms(y, address.b.getResult(r), 1, address.b, loop) ||
-        x.factor == 0 || x.factor != y.factor || x.factor == INT64_MIN ||
-        !haveEqualFixedTerms(x, y))
-      continue;
-    // x - y is factor * distance plus a number from [least, most]; elements in
-    // common need it in [1 - extent of x, extent of y - 1].
-    int64_t least, most, stride;
-    if (llvm::MulOverflow(std::abs(x.factor), loop.getStepAsInt(), stride) ||
-        llvm::SubOverflow(x.min, y.max, least) ||
-        llvm::SubOverflow(x.max, y.min, most) ||
-        llvm::AddOverflow(least, stride, least) ||
-        llvm::SubOverflow(most, stride, most))
-      continue;
-    if (stride > 0 && least > address.extentB[r] - 1 &&
-        most < 1 - address.extentA[r])
+  unsigned count = address.a.getNumResults();
+  for (unsigned r = 0; r != count; ++r)
+    if (isIndexApart(address.a.getResult(r), address.a, address.extentA[r],
+                     address.b.getResult(r), address.b, address.extentB[r],
+                     loop))
       return true;
-  }
+  if (address.kind != AddressPair::Indices)
+    return false;
+  for (unsigned quotient = 0; quotient != count; ++quotient)
+    for (unsigned rest = 0; rest != count; ++rest)
+      if (quotient != rest &&
+          arePartsApart(address, quotient, rest, address.shape, loop))
+        return true;
   return false;
 }
 

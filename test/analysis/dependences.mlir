@@ -348,3 +348,17 @@ func.func @own_buffer(%A: memref<64xf32> {polynest.result}, %c: f32) {
   }
   return
 }
+
+// Quotient and rest of one number name it, if vectors end within the row.
+// CHECK-LABEL: dependences of @parts{{$}}
+//       CHECK: parallel 0: legal
+//       CHECK: parallel 1: illegal
+func.func @parts(%A: memref<4x64xf32> {polynest.result}, %B: memref<4x72xf32> {polynest.result}, %v: vector<8xf32>) {
+  affine.for %i = 0 to 256 step 8 {
+    affine.vector_store %v, %A[%i floordiv 64, %i mod 64] : memref<4x64xf32>, vector<8xf32>
+  }
+  affine.for %i = 0 to 256 step 4 {
+    affine.vector_store %v, %B[%i floordiv 64, %i mod 64] : memref<4x72xf32>, vector<8xf32>
+  }
+  return
+}
