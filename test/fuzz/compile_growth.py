@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compile time against the number of nests.
+
+Compiles programs of n and of 2 n different nests to stage s4, the last before
+LLVM's own lowerings, and fails where the second takes too many times what the
+first does, less what a program with one nest takes: 2.5 times the instructions
+retired, as perf or valgrind count them, or, where perf cannot, 3 times the
+processor time, the least of several runs. Twice is linear, four times
+quadratic.
+"""
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LIMITS = {"perf": 2.5, "valgrind": 2.5, "time": 3.0}
+RUNS = 3
+
+
+def print_program(nests: int, independent: bool) -> str:
+    """Products of matrices with pointwise epilogues, in a chain or each for
+    itself. Sizes go round, so that no nest costs more than the one before."""
+    args, results, types, body = [], [], [], []
+    value, rows, columns = "%x", 24, 16
+    args.append(f"%x: tensor<{rows}x16xf32>")
+    for k in range(nests):
+        if independent:
+            # No two are equal: those would be compiled once.
+            value, rows, columns = f"%x{k}", 24 + k // 13, 16
+            args.append(f"{value}: tensor<{rows}x{columns}xf32>")
+        wide = 17 + 5 * k % 13
+        args.append(f"%w{k}: tensor<{columns}x{wide}xf32>")
+        body.append(f"""
+  %e{k} = tensor.empty() : tensor<{rows}x{wide}xf32>
+  %i{k} = linalg.fill ins(%z : f32) outs(%e{k} : tensor<{rows}x{wide}xf32>)
+      -> tensor<{rows}x{wide}xf32>
+  %m{k} = linalg.matmul
+      ins({value}, %w{k} : tensor<{rows}x{columns}xf32>,
+          tensor<{columns}x{wide}xf32>)
+      outs(%i{k} : tensor<{rows}x{wide}xf32>) -> tensor<{rows}x{wide}xf32>
+  %r{k} = linalg.generic {{indexing_maps = [#id, #id],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%m{k} : tensor<{rows}x{wide}xf32>)
+      outs(%e{k} : tensor<{rows}x{wide}xf32>) {{
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.maximumf %a, %z : f32
+    linalg.yield %y : f32
+  }} -> tensor<{rows}x{wide}xf32>""")
+        value, columns = f"%r{k}", wide
+        if independent or k == nests - 1:
+            results.append(value)
+            types.append(f"tensor<{rows}x{wide}xf32>")
+    return (
+        "#id = affine_map<(d0, d1) -> (d0, d1)>\n"
+        f"func.func @f({', '.join(args)}) -> ({', '.join(types)}) {{\n"
+        "  %z = arith.constant 0.0 : f32"
+        + "".join(body)
+        + f"\n  return {', '.join(results)} : {', '.join(types)}\n}}\n"
+    )
+
+
+def run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+
+
+def count_with_perf(command: list[str], path: str) -> float | None:
+    """None where there is no perf, or no counter behind it."""
+    if not shutil.which("perf"):
+        return None
+    run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", path, *command])
+    with open(path) as file:
+        for line in file:
+            if ",instructions" in line and not line.startswith("<not"):
+                return float(line.split(",")[0])
+    return None
+
+
+def count_with_valgrind(command: list[str], path: str) -> float | None:
+    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={path}",
+         *command])
+    with open(path) as file:
+        for line in file:
+            if line.startswith("summary:"):
+                return float(line.split()[1])
+    return None
+
+
+def measure_time(command: list[str], path: str) -> float:
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    times = []
+    for _ in range(RUNS):
+        before = used()
+        run(command)
+        times.append(used() - before)
+    return min(times)
+
+
+COUNTERS = {"perf": count_with_perf, "valgrind": count_with_valgrind,
+            "time": measure_time}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("polynestc")
+    parser.add_argument("--nests", type=int, default=26)
+    parser.add_argument("--counter", choices=COUNTERS)
+    parser.add_argument("--stage", default="s4")
+    options = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        count_path = os.path.join(folder, "count")
+        counter = options.counter
+        if counter is None:
+            works = count_with_perf(["true"], count_path) is not None
+            counter = "perf" if works else "time"
+        for independent in (False, True):
+            counts = []
+            for nests in (1, options.nests, 2 * options.nests):
+                path = os.path.join(folder, "in.mlir")
+                with open(path, "w") as file:
+                    file.write(print_program(nests, independent))
+                counts.append(COUNTERS[counter](
+                    [options.polynestc, "compile", path, "--stage",
+                     options.stage, "-o", os.path.join(folder, "out.mlir")],
+                    count_path))
+            growth = (counts[2] - counts[0]) / (counts[1] - counts[0])
+            failed |= growth >= LIMITS[counter]
+            print(f"{'each for itself' if independent else 'in a chain'}: "
+                  f"{options.nests} nests {counts[1]:.5g}, "
+                  f"{2 * options.nests} nests {counts[2]:.5g}, "
+                  f"growth {growth:.2f} ({counter})")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
