@@ -504,7 +504,12 @@ struct ViewResolver {
   bool through(memref::SubViewOp op) {
     SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
     SmallVector<OpFoldResult> strides = op.getMixedStrides();
-    llvm::SmallBitVector dropped = op.getDroppedDims();
+    // SubViewOp::getDroppedDims reads past its buffers for some views of
+    // several sizes 1. Which of those are dropped makes no difference.
+    std::optional<llvm::SmallDenseSet<unsigned>> dropped =
+        computeRankReductionMask(op.getStaticSizes(), op.getType().getShape());
+    if (!dropped)
+      return false;
     SmallVector<AffineExpr, 4> outer;
     SmallVector<int64_t, 4> outerExtent;
     unsigned at = 0;
@@ -513,7 +518,7 @@ struct ViewResolver {
       std::optional<int64_t> stride = getConstantIntValue(strides[d]);
       if (!offset || !stride || *stride <= 0)
         return false;
-      if (dropped.test(d)) {
+      if (dropped->contains(d)) {
         outer.push_back(offset);
         outerExtent.push_back(1);
         continue;

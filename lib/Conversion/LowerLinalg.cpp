@@ -86,7 +86,10 @@ static CopyForm formOfCopy(memref::CopyOp op) {
   auto targetView = target.getDefiningOp<memref::SubViewOp>();
   if (sourceView && targetView &&
       sourceView.getSource() == targetView.getSource() &&
-      sourceView.getDroppedDims() == targetView.getDroppedDims())
+      computeRankReductionMask(sourceView.getStaticSizes(),
+                               sourceView.getType().getShape()) ==
+          computeRankReductionMask(targetView.getStaticSizes(),
+                                   targetView.getType().getShape()))
     return formOfSlices(sourceView, targetView);
   return CopyForm::ThroughTemporary;
 }

@@ -57,7 +57,13 @@ static FailureOr<AffineExpr> asExpr(OpFoldResult value, MLIRContext *context,
 static FailureOr<IndexMap> mapOf(memref::SubViewOp view) {
   IndexMap map;
   MLIRContext *context = view.getContext();
-  llvm::SmallBitVector dropped = view.getDroppedDims();
+  // Not SubViewOp::getDroppedDims, which reads past its buffers for some views
+  // of several sizes 1. Which of those are dropped makes no difference.
+  std::optional<llvm::SmallDenseSet<unsigned>> dropped =
+      computeRankReductionMask(view.getStaticSizes(),
+                               view.getType().getShape());
+  if (!dropped)
+    return failure();
   unsigned next = 0;
   for (auto [d, offset, stride] :
        llvm::enumerate(view.getMixedOffsets(), view.getMixedStrides())) {
@@ -66,7 +72,7 @@ static FailureOr<IndexMap> mapOf(memref::SubViewOp view) {
     if (failed(base) || failed(step))
       return failure();
     AffineExpr expr = *base;
-    if (!dropped.test(d)) {
+    if (!dropped->contains(d)) {
       // A symbolic stride times an index is not affine.
       AffineExpr index = getAffineDimExpr(next++, context);
       if (!isa<AffineConstantExpr>(*step))
