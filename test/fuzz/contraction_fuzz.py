@@ -312,6 +312,7 @@ def check_run(program, entry, run):
             if bytes(blocks[i].bytes.data) != old:
                 raise Failure(f"argument {i} was written")
     finally:
+        threads.set_thread_count(0)
         views = None
         for block in blocks:
             block.close()

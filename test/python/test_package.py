@@ -18,7 +18,12 @@ import pytest
 from polynest import _capi
 
 ROOT = Path(__file__).resolve().parents[2]
+# An editable install finds modules by a hook in front of every path.
 MODEL = """
+import sys
+sys.meta_path[:] = [
+    f for f in sys.meta_path if "editable" not in type(f).__module__
+]
 import torch, polynest
 from polynest import _capi
 print(polynest.__file__)
