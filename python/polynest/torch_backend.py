@@ -199,7 +199,7 @@ class Runner:
             i in frozen for i in range(len(lowered.arguments))
         ]
         self._frozen: list[tuple[int, int, Any]] = []
-        # (what was bound, the state, the tensors that it reads)
+        # (what was bound, the state, the tensors behind both)
         self._bound: tuple[list, State, list] | None = None
         self._lock = threading.Lock()
         self._permutations = [r.permutation for r in lowered.results]
@@ -255,7 +255,8 @@ class Runner:
                 block.words[place] = address
         words = block.words
         held = None
-        state = self._state(arguments) if self._frozen else None
+        # A local reference: another thread may bind anew during this call.
+        bound = self._binding(arguments) if self._frozen else None
         for place, source, strides in self._tensors:
             tensor = arguments[source]
             if strides is None or tensor.stride() != strides:
@@ -272,18 +273,18 @@ class Runner:
             words[at], result = make()
             at += _capi.WORDS
             results.append(result)
-        if state is None:
+        if bound is None:
             block.invoke(self._entry)
         else:
-            block.invoke_state(state.raw)
+            block.invoke_state(bound[1].raw)
         signature.blocks.append(block)
         for i, permutation in enumerate(self._permutations):
             if permutation is not None:
                 results[i] = results[i].permute(permutation)
         return results
 
-    def _state(self, arguments: Sequence[Any]) -> State:
-        """The state of the frozen arguments as they are now."""
+    def _binding(self, arguments: Sequence[Any]) -> tuple[list, State, list]:
+        """What `_bound` holds, for the frozen arguments as they are now."""
         now = [
             (tensor.data_ptr(), tensor._version)
             for _, source, _ in self._frozen
@@ -294,10 +295,10 @@ class Runner:
         if bound is None or bound[0] != now:
             with self._lock:
                 self._bound = bound = (now, *self._bind(arguments))
-        return bound[1]
+        return bound
 
     def _bind(self, arguments: Sequence[Any]) -> tuple[State, list]:
-        tensors, fields = [], []
+        tensors, fields, held = [], [], []
         for i, source, argument in self._frozen:
             if source < 0:
                 tensor = frontend.behind(argument.constant, argument.view)
@@ -307,6 +308,9 @@ class Runner:
                 if strides is not None and None in strides:
                     strides = None
                 tensor = arguments[source].detach()
+                # While it is held, no other tensor gets its address, by which
+                # it is told from others.
+                held.append(tensor)
                 if strides is None or tensor.stride() != strides:
                     tensor = _as_expected(tensor, strides)
             tensors.append(tensor)
@@ -315,8 +319,8 @@ class Runner:
         for at, tensor in enumerate(tensors):
             block.set_pointer(at, tensor.data_ptr())
         state = State(self._entry, block)
-        # The others were read for the last time.
-        return state, [t for at, t in enumerate(tensors) if state.reads(at)]
+        held += [t for at, t in enumerate(tensors) if state.reads(at)]
+        return state, held
 
     def _descriptor(self, i: int, have: list[int]) -> tuple:
         """Element type, sizes and strides of argument i as it is passed."""

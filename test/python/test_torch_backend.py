@@ -711,6 +711,20 @@ def test_frozen_weights_follow_changes():
         assert not torch.equal(f(x), bits)
 
 
+def test_frozen_weights_replaced_at_the_same_address():
+    # Large enough to be packed, so that calls do not read the weight itself.
+    model = torch.nn.Linear(256, 256, bias=False).eval()
+    f = frozen(model)
+    x = torch.randn(192, 256)
+    with torch.no_grad():
+        same(f(x), model(x))
+        # Freed memory is handed out again; each weight has version 0.
+        for _ in range(10):
+            for _ in range(2):
+                model.weight = torch.nn.Parameter(torch.randn(256, 256))
+            same(f(x), model(x))
+
+
 def test_frozen_weights_are_packed_once(monkeypatch):
     made = []
     state = torch_backend.State
