@@ -161,14 +161,10 @@ void pn_state_destroy(pn_state_t *state) {
 bool pn_state_reads_constant(const pn_state_t *state, size_t index) {
   if (index >= state->count)
     return false;
-  /* A copy in another layout is ours. */
-  const pn_signature_entry_t *signature = pn_entry_signature(state->entry);
-  const pn_signature_value_t *value = NULL;
-  size_t input = 0;
-  for (size_t i = 0; i <= index; ++i)
-    value = next_constant(signature, &input);
-  return !state->constants[index].copy &&
-         !(signature->state_bytes && is_forgotten(value));
+  /* A copy in another layout is ours, and so is what stands for a forgotten
+   * constant. */
+  const pn_bound_t *bound = &state->constants[index];
+  return !bound->copy && (!state->block || bound->memref.data != state->block);
 }
 
 #define SMALL_INPUTS 64

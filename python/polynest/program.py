@@ -92,6 +92,12 @@ class Program:
         self._results_from = results
         self.inputs = self._types(True)
         self.results = self._types(False)
+        # Inputs that may be bound once.
+        self.constants = [
+            i
+            for i in range(len(self.inputs))
+            if _capi.lib().pn_entry_input_is_constant(self._entry, i)
+        ]
         self._state: State | None = None
         self._calls: dict[Any, _Call] = {}
 
@@ -265,12 +271,9 @@ class BoundProgram(Program):
         self.name = program.name
         self._results_from = program._results_from
         self.results = program.results
+        self.constants = []
         self._calls = {}
-        is_constant = [
-            _capi.lib().pn_entry_input_is_constant(self._entry, i)
-            for i in range(len(program.inputs))
-        ]
-        chosen = [i for i, c in enumerate(is_constant) if c]
+        chosen = program.constants
         if len(constants) != len(chosen):
             raise errors.SignatureError(
                 f"'{self.name}' has {len(chosen)} constants, "
@@ -296,7 +299,7 @@ class BoundProgram(Program):
         ]
         self._constants = list(zip(chosen, fields))
         self.inputs = [
-            t for t, c in zip(program.inputs, is_constant) if not c
+            t for i, t in enumerate(program.inputs) if i not in chosen
         ]
 
     def _with_constants(self, inputs: list[tuple]) -> list[tuple]:

@@ -185,19 +185,20 @@ class Runner:
         lowered: frontend.Program,
         results: str,
         sources: Sequence[int],
-        frozen: Sequence[int] = (),
     ) -> None:
         """`sources[i]` is the position, in the runner's arguments, of the
-        program's argument i; constants have -1. `frozen` are the arguments
-        that are bound once."""
+        program's argument i; captured constants have -1. The program's own
+        constants are bound once."""
         self._program = program
         self._entry = program._entry
         self._lowered = lowered
         self._results = results
-        self._n_in = len(lowered.arguments) - len(frozen)
-        self._is_frozen = [
-            i in frozen for i in range(len(lowered.arguments))
+        frozen = set(program.constants)
+        # Program arguments that a call passes, in order.
+        self._passed = [
+            i for i in range(len(lowered.arguments)) if i not in frozen
         ]
+        places = {i: at * _capi.WORDS for at, i in enumerate(self._passed)}
         self._frozen: list[tuple[int, int, Any]] = []
         # (what was bound, the state, the tensors behind both)
         self._bound: tuple[list, State, list] | None = None
@@ -210,21 +211,17 @@ class Runner:
         for i, (argument, source) in enumerate(
             zip(lowered.arguments, sources)
         ):
-            if self._is_frozen[i]:
+            if i in frozen:
                 self._frozen.append((i, source, argument))
                 continue
-            place = sum(not f for f in self._is_frozen[:i]) * _capi.WORDS
+            place = places[i]
             if argument.constant is not None:
-                # As the graph has it: contiguous behind the view.
-                held = frontend.behind(argument.constant, argument.view)
-                held = held.contiguous()
+                held = _captured(argument)
                 self._constants.append((place, held.data_ptr(), held))
             elif argument.kind == "scalar":
                 self._scalars.append((place, source, argument.dtype))
             else:
-                strides = argument.strides
-                if strides is not None and None in strides:
-                    strides = None
+                strides = _fixed_strides(argument)
                 self._tensors.append((place, source, strides))
                 for d, size in enumerate(argument.sizes):
                     if size is None:
@@ -268,7 +265,7 @@ class Runner:
             held = (held, number)
             words[place] = number.data_ptr()
         results = []
-        at = self._n_in * _capi.WORDS
+        at = len(self._passed) * _capi.WORDS
         for make in signature.makers:
             words[at], result = make()
             at += _capi.WORDS
@@ -301,12 +298,9 @@ class Runner:
         tensors, fields, held = [], [], []
         for i, source, argument in self._frozen:
             if source < 0:
-                tensor = frontend.behind(argument.constant, argument.view)
-                tensor = tensor.contiguous()
+                tensor = _captured(argument)
             else:
-                strides = argument.strides
-                if strides is not None and None in strides:
-                    strides = None
+                strides = _fixed_strides(argument)
                 tensor = arguments[source].detach()
                 # While it is held, no other tensor gets its address, by which
                 # it is told from others.
@@ -325,10 +319,8 @@ class Runner:
     def _descriptor(self, i: int, have: list[int]) -> tuple:
         """Element type, sizes and strides of argument i as it is passed."""
         argument = self._lowered.arguments[i]
-        strides = argument.strides
-        if argument.view is not None or strides is None or None in strides:
-            strides = None
-        elif strides == tuple(_row_major(have)):
+        strides = _fixed_strides(argument)
+        if argument.view is not None or strides == tuple(_row_major(have)):
             strides = None
         return self._program.inputs[i][0], tuple(have), strides
 
@@ -337,9 +329,7 @@ class Runner:
         for (i, _, _, d), size in zip(self._dynamic, key):
             sizes[i][d] = size
         everything = [self._descriptor(i, have) for i, have in enumerate(sizes)]
-        inputs = [
-            d for d, frozen in zip(everything, self._is_frozen) if not frozen
-        ]
+        inputs = [everything[i] for i in self._passed]
         shapes = [r.sizes for r in self._lowered.results]
         if any(None in s for s in shapes):
             probe = _capi.CallBlock(everything, [])
@@ -365,6 +355,18 @@ class Runner:
             and count * dtype.itemsize >= POOL_FROM_BYTES
         )
         return torch_maker(_element_name(dtype), sizes, pooled and count > 0)
+
+
+def _captured(argument: frontend.Argument) -> torch.Tensor:
+    """The tensor that the graph captured, as the program has it: contiguous
+    behind the view."""
+    return frontend.behind(argument.constant, argument.view).contiguous()
+
+
+def _fixed_strides(argument: frontend.Argument) -> tuple[int, ...] | None:
+    """Strides of the caller's tensor where all are known."""
+    strides = argument.strides
+    return None if strides is None or None in strides else strides
 
 
 _ELEMENT_NAMES = {
@@ -449,7 +451,7 @@ class GraphCompiler:
             )
         runners = [done[r.key] for r in regions]
         return _assemble(
-            module, regions, level, runners, self.options["results"], self._frozen
+            module, regions, level, runners, self.options["results"]
         )
 
     def _argument_kinds(self, graph: torch.fx.Graph) -> dict[str, str]:
@@ -627,7 +629,7 @@ def _with_equals(region, named: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _assemble(module, regions, level, runners, results, frozen) -> Callable:
+def _assemble(module, regions, level, runners, results) -> Callable:
     """The graph with its regions replaced by runners."""
     graph = torch.fx.Graph()
     new: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -661,7 +663,7 @@ def _assemble(module, regions, level, runners, results, frozen) -> Callable:
                 continue
             places.append(len(taken))
             taken.append(resolve(source))
-        runner = Runner(program, lowered, results, places, frozen(lowered))
+        runner = Runner(program, lowered, results, places)
         call = graph.call_function(runner, tuple(taken))
         for k, output in enumerate(regions[i].outputs):
             new[output] = graph.call_function(_GETITEM, (call, k))

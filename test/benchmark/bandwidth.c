@@ -9,13 +9,8 @@
  * each of which program and loop take turns: 0.2 seconds each, at least three
  * times, of which the fastest counts, for the one as for the other.
  */
+#include "bench.h"
 #include "polynest/measure.h"
-#include "polynest/polynest.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 7, WARM_UP = 3 };
 #define ROUND_SECONDS 0.2
@@ -38,20 +33,6 @@ static const bench_case_t cases[] = {
      "%r = arith.addf %p, %b : f32\n"},
     {"sum", PN_STREAM_READ, 1, true, "%r = arith.addf %o, %a : f32\n"},
 };
-
-static void check(pn_error_t *error) {
-  if (!error)
-    return;
-  (void)fprintf(stderr, "error: %s\n", pn_error_message(error));
-  pn_error_destroy(error);
-  exit(1);
-}
-
-static double seconds_now(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* The program's text; rows of 16384 so that a reduction leaves one value each.
  */

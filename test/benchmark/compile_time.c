@@ -6,12 +6,7 @@
  * epilogue); else the file argv[1]. Prints the time of making a context, of the
  * first compilation in the process, and of the fastest of argv[2] more (9).
  */
-#include "polynest/polynest.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "bench.h"
 
 static const char small[] =
     "func.func @f(%a: tensor<64x128xf32>, %b: tensor<128x96xf32>)\n"
@@ -34,31 +29,17 @@ static const char small[] =
     "  return %r : tensor<64x96xf32>\n"
     "}\n";
 
-static void check(pn_error_t *error) {
-  if (!error)
-    return;
-  (void)fprintf(stderr, "error: %s\n", pn_error_message(error));
-  pn_error_destroy(error);
-  exit(1);
-}
-
-static double milliseconds_now(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
 /* From text, or from a file where there is one, to code that can be called. */
 static double compile(pn_context_t *context, const pn_target_t *target,
                       const char *path, pn_compile_timing_t *timing) {
-  double start = milliseconds_now();
+  double start = seconds_now();
   pn_module_t *module;
   pn_executable_t *executable;
   check(path ? pn_module_read_file(context, path, 0, &module)
              : pn_module_parse(context, small, strlen(small), "small", 0,
                                &module));
   check(pn_compile_to_executable(module, target, NULL, timing, &executable));
-  double time = milliseconds_now() - start;
+  double time = 1e3 * (seconds_now() - start);
   pn_executable_release(executable);
   pn_module_destroy(module);
   return time;
@@ -67,12 +48,12 @@ static double compile(pn_context_t *context, const pn_target_t *target,
 int main(int argc, char **argv) {
   const char *path = argc > 1 && *argv[1] ? argv[1] : NULL;
   int more = argc > 2 ? atoi(argv[2]) : 9;
-  double start = milliseconds_now();
+  double start = seconds_now();
   pn_context_t *context;
   pn_target_t *target;
   check(pn_context_create(NULL, &context));
   check(pn_target_create_host(&target));
-  (void)printf("context and target  %8.1f ms\n", milliseconds_now() - start);
+  (void)printf("context and target  %8.1f ms\n", 1e3 * (seconds_now() - start));
   pn_compile_timing_t timing = {.struct_size = sizeof(timing)}, best = timing;
   (void)printf("first compilation   %8.1f ms\n",
                compile(context, target, path, &timing));
