@@ -29,6 +29,16 @@ struct Extent {
 };
 } // namespace
 
+/// The operand whose shape the result has by its operation's form; null
+/// if there is none.
+static Value getShapeSource(OpResult result) {
+  if (auto style = dyn_cast<DestinationStyleOpInterface>(result.getOwner()))
+    return style.getTiedOpOperand(result)->get();
+  if (auto insert = dyn_cast<tensor::InsertOp>(result.getOwner()))
+    return insert.getDest();
+  return {};
+}
+
 /// Where size `d` of `value` comes from, as far as that can be followed.
 static Extent extentOf(Value value, int64_t d, unsigned depth = 0) {
   for (unsigned length = 0; length < kLongestChain; ++length) {
@@ -40,10 +50,8 @@ static Extent extentOf(Value value, int64_t d, unsigned depth = 0) {
       break;
     Operation *op = result.getOwner();
     unsigned number = result.getResultNumber();
-    if (auto style = dyn_cast<DestinationStyleOpInterface>(op)) {
-      value = style.getTiedOpOperand(result)->get();
-    } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
-      value = insert.getDest();
+    if (Value source = getShapeSource(result)) {
+      value = source;
     } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
       Value size = cast<Value>(empty.getMixedSizes()[d]);
       auto dim = size.getDefiningOp<tensor::DimOp>();
@@ -97,10 +105,8 @@ static bool keepsShape(Value value, Value argument, unsigned depth) {
       return false;
     Operation *op = result.getOwner();
     unsigned number = result.getResultNumber();
-    if (auto style = dyn_cast<DestinationStyleOpInterface>(op)) {
-      value = style.getTiedOpOperand(result)->get();
-    } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
-      value = insert.getDest();
+    if (Value source = getShapeSource(result)) {
+      value = source;
     } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
       return hasSizesOf(empty, argument);
     } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {

@@ -520,6 +520,8 @@ private:
                    AffineExpr lane = {});
   void addPlace(SmallVectorImpl<AffineExpr> &place,
                 SmallVectorImpl<Value> &operands);
+  AffineMap openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
+                     SmallVectorImpl<Value> &operands);
   void emitInit(Value block);
   void emitKernel(Value block, Value rows, Value columns);
   void emitEpilogue(Value block);
@@ -1110,42 +1112,42 @@ void Emitter::packSquare(Value buffer, const Group &depth, Value column,
   }
 }
 
+/// Opens the loops over one block of sums and clones `slice` into them; returns
+/// where the sum of the point lies in the block.
+AffineMap Emitter::openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
+                            SmallVectorImpl<Value> &operands) {
+  openPoints(decision.rows.loops);
+  openPoints(decision.columns.loops);
+  mapping = mapIvs({&decision.batch, &decision.rows, &decision.columns});
+  cloneInto(slice, mapping);
+  AffineExpr row = pointExpr(decision.rows, operands);
+  AffineExpr column = pointExpr(decision.columns, operands);
+  return AffineMap::get(operands.size(), 0, {row, column},
+                        builder.getContext());
+}
+
 /// Puts what the sums start from in the block of accumulators.
 void Emitter::emitInit(Value block) {
   OpBuilder::InsertionGuard guard(builder);
-  openPoints(decision.rows.loops);
-  openPoints(decision.columns.loops);
-  IRMapping mapping =
-      mapIvs({&decision.batch, &decision.rows, &decision.columns});
-  cloneInto(decision.contraction.initSlice, mapping);
+  IRMapping mapping;
   SmallVector<Value> operands;
-  AffineExpr row = pointExpr(decision.rows, operands);
-  AffineExpr column = pointExpr(decision.columns, operands);
-  AffineStoreOp::create(
-      builder, loc, mapping.lookupOrDefault(decision.contraction.init), block,
-      AffineMap::get(operands.size(), 0, {row, column}, builder.getContext()),
-      operands);
+  AffineMap place = openSums(decision.contraction.initSlice, mapping, operands);
+  AffineStoreOp::create(builder, loc,
+                        mapping.lookupOrDefault(decision.contraction.init),
+                        block, place, operands);
   closePoints();
 }
 
 /// Runs the code behind the sums over the block.
 void Emitter::emitEpilogue(Value block) {
   OpBuilder::InsertionGuard guard(builder);
-  openPoints(decision.rows.loops);
-  openPoints(decision.columns.loops);
-  IRMapping mapping =
-      mapIvs({&decision.batch, &decision.rows, &decision.columns});
-  cloneInto(decision.contraction.epilogueSlice, mapping);
+  IRMapping mapping;
   SmallVector<Value> operands;
-  AffineExpr row = pointExpr(decision.rows, operands);
-  AffineExpr column = pointExpr(decision.columns, operands);
+  AffineMap place =
+      openSums(decision.contraction.epilogueSlice, mapping, operands);
   mapping.map(
       decision.contraction.getSum(),
-      AffineLoadOp::create(builder, loc, block,
-                           AffineMap::get(operands.size(), 0, {row, column},
-                                          builder.getContext()),
-                           operands)
-          .getResult());
+      AffineLoadOp::create(builder, loc, block, place, operands).getResult());
   Operation *sum = decision.contraction.reductionLoops.front();
   for (Operation *op = sum->getNextNode();
        !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
