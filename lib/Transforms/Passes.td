@@ -285,7 +285,9 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
             and one vector at `[27]`, for lanes 27 to 34.
 
     Accesses whose lanes are not contiguous, reversed, or 2 to 4 apart in a row
-    are made lane by lane, which the cost counts. Remarks: `applied` with
+    are made lane by lane, which the cost counts. A `memref.load` of a row that
+    data choose is contiguous where its last index runs with the lanes.
+    Assertions are asked for all lanes at once. Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost
     loop left scalar.
   }];

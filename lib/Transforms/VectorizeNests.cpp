@@ -10,15 +10,14 @@
 // reductions of iter_args with an associative and commutative operation, whose
 // order of accumulation is free (numerics (a); products summed there become
 // fused, numerics (b)); bounds and conditions inside do not depend on it; all
-// that depends on it is elementwise, a load, a store, or a select of values
-// that may be computed without asking. A vector is moved back only where
-// running an iteration twice changes nothing.
-// Profitable when: the cost of the vector code, counted in operations with
-// memory accesses weighed by how their lanes lie (contiguous 1, strided s in
-// one row 2 s - 1, lane by lane 2 an element), is below that of the scalar
-// code with its own loops vectorized at best. One choice for each nest, by
-// dynamic programming over the tree of loops.
-// Limits: one upper bound that is not a whole number of vectors away; no
+// that depends on it is elementwise, a load, a store, an assertion, or a select
+// of values that may be computed without asking. A vector is moved back only
+// where running an iteration twice changes nothing. Profitable when: the cost
+// of the vector code, counted in operations with memory accesses weighed by how
+// their lanes lie (contiguous 1, strided s in one row 2 s - 1, lane by lane 2
+// an element), is below that of the scalar code with its own loops vectorized
+// at best. One choice for each nest, by dynamic programming over the tree of
+// loops. Limits: one upper bound that is not a whole number of vectors away; no
 // masks; conditions that depend on the loop only without memory accesses.
 // Cost: operations of the nest times its depth; one dependence question a loop
 // that would be worth it.
@@ -32,6 +31,7 @@
 #include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -239,7 +239,8 @@ static StringRef whyNotInLanes(Block &block, const LaneFacts &facts, Value iv,
         return "loaded type has no vectors";
       continue;
     }
-    if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
+    // Unasked, assertions were excluded above.
+    if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp, cf::AssertOp>(op))
       continue;
     if (op.getNumRegions() || !isMemoryEffectFree(&op))
       return "operation has effects or regions";
@@ -409,8 +410,10 @@ double CostModel::ofOp(Operation *op) const {
   if (!anyVarying(op->getResults(), facts))
     // Once for all interleaved vectors.
     return getOpCost(op) / interleave;
-  if (isa<memref::LoadOp>(op))
-    return 4 * lattice.width;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return classifyLanes(load, iv, facts, lattice).form == LaneForm::Contiguous
+               ? registersOf(load.getType())
+               : 4 * lattice.width;
   if (isScalarizedByBackend(op))
     return lattice.width * (getOpCost(op) + 2);
   double vectors = 0;
@@ -469,6 +472,16 @@ static unsigned countOps(AffineForOp loop) {
   return count;
 }
 
+/// Those of them that each vector needs one of.
+static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
+  unsigned count = 0;
+  loop->walk([&](Operation *op) {
+    count += isa<AffineStoreOp>(op) || (!isa<AffineForOp, AffineApplyOp>(op) &&
+                                        anyVarying(op->getResults(), facts));
+  });
+  return count;
+}
+
 /// Vectors an iteration: enough independent accumulators to hide the latency of
 /// an FMA, within the registers; else a few while the body is small.
 static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
@@ -484,6 +497,7 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
     unsigned room = (machine.registers - 3) / accumulators;
     most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u)}));
   } else {
+    ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
   }
   if (trip.most)

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Affine/Analysis/Utils.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -75,6 +76,11 @@ std::optional<int64_t> getLaneDelta(AffineExpr expr, unsigned position,
   if (expr.getKind() == AffineExprKind::Mod)
     return left;
   return std::nullopt;
+}
+
+/// Bits of an integer or an index, which has 64.
+static unsigned getElementBits(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
 bool hasVectorLayout(Type elementType) {
@@ -158,6 +164,59 @@ LaneAccess classifyLanes(Operation *access, Value iv,
       return {LaneForm::Strided, *delta};
   }
   return {};
+}
+
+/// What an index computed by affine or integer operations gains from one lane
+/// to the next; none if that differs between lanes or is not known. Sums wrap
+/// around at the width of an index, as addresses do.
+static std::optional<int64_t> getIndexDelta(Value index, Value iv,
+                                            const LaneFacts &facts,
+                                            const LaneLattice &lattice) {
+  if (!facts.isVarying(index))
+    return 0;
+  if (index == iv)
+    return lattice.step;
+  auto of = [&](Value value) {
+    return getIndexDelta(value, iv, facts, lattice);
+  };
+  Operation *op = index.getDefiningOp();
+  if (auto apply = dyn_cast_or_null<AffineApplyOp>(op)) {
+    AffineValueMap map = getValueMap(apply);
+    std::optional<unsigned> position = findDim(map, iv);
+    for (Value operand : map.getOperands())
+      if (operand != iv && facts.isVarying(operand))
+        return std::nullopt;
+    if (!position)
+      return std::nullopt;
+    return getLaneDelta(map.getResult(0), *position, lattice);
+  }
+  if (auto add = dyn_cast_or_null<arith::AddIOp>(op)) {
+    std::optional<int64_t> left = of(add.getLhs()), right = of(add.getRhs());
+    if (left && right && getElementBits(index.getType()) == 64)
+      return *left + *right;
+    return std::nullopt;
+  }
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+    if (getElementBits(cast.getIn().getType()) == 64 &&
+        getElementBits(cast.getType()) == 64)
+      return of(cast.getIn());
+  return std::nullopt;
+}
+
+LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
+                         const LaneLattice &lattice) {
+  MemRefType type = load.getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (load.getIndices().empty() || !hasVectorLayout(type.getElementType()) ||
+      failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return {};
+  for (Value index : load.getIndices().drop_back())
+    if (facts.isVarying(index))
+      return {};
+  if (getIndexDelta(load.getIndices().back(), iv, facts, lattice) != 1)
+    return {};
+  return {LaneForm::Contiguous, 1};
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,6 +464,7 @@ private:
   void emitLoad(OpBuilder &builder, AffineLoadOp load);
   void emitStore(OpBuilder &builder, AffineStoreOp store);
   void emitIndirectLoad(OpBuilder &builder, memref::LoadOp load);
+  void emitAssert(OpBuilder &builder, cf::AssertOp op);
   void emitLoop(OpBuilder &builder, AffineForOp loop);
   void emitIf(OpBuilder &builder, Operation *op);
   void emitSelects(OpBuilder &builder, scf::IfOp op);
@@ -634,27 +694,67 @@ void StageEmitter::emitStore(OpBuilder &builder, AffineStoreOp store) {
 
 void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
   Location loc = load.getLoc();
+  LaneAccess form = classifyLanes(load, oldIv, facts, lattice);
+  bool isContiguous = form.form == LaneForm::Contiguous;
+  // Of a contiguous access lane 0 is enough, and mostly affine.
+  auto isPlain = [&](Value index) {
+    return index == oldIv ||
+           isa_and_nonnull<AffineApplyOp>(index.getDefiningOp());
+  };
+  auto firstOf = [&](Value index, unsigned u) -> Value {
+    AffineValueMap map =
+        index == oldIv
+            ? AffineValueMap(builder.getMultiDimIdentityMap(1), index)
+            : getValueMap(index.getDefiningOp());
+    auto [moved, operands] = shifted(map, laneOffset(u));
+    return AffineApplyOp::create(builder, loc, moved, operands);
+  };
   SmallVector<Values> indices;
   for (Value index : load.getIndices())
-    indices.push_back(facts.isVarying(index) ? vectorsOf(builder, loc, index)
-                                             : Values());
+    indices.push_back(facts.isVarying(index) &&
+                              !(isContiguous && isPlain(index))
+                          ? vectorsOf(builder, loc, index)
+                          : Values());
   Values result;
+  Value memref = scalarOf(load.getMemRef());
   for (unsigned u = 0; u < interleave; ++u) {
-    SmallVector<Value> elements;
-    for (unsigned l = 0; l < width; ++l) {
+    auto indicesOf = [&](unsigned l) {
       SmallVector<Value> at;
-      for (auto [old, lanes] : llvm::zip_equal(load.getIndices(), indices))
-        at.push_back(lanes.empty() ? scalarOf(old)
-                                   : vector::ExtractOp::create(
-                                         builder, loc, lanes[u], int64_t(l))
-                                         .getResult());
-      elements.push_back(
-          memref::LoadOp::create(builder, loc, scalarOf(load.getMemRef()), at));
+      for (auto [old, lanes] : llvm::zip_equal(load.getIndices(), indices)) {
+        if (!lanes.empty())
+          at.push_back(
+              vector::ExtractOp::create(builder, loc, lanes[u], int64_t(l)));
+        else
+          at.push_back(facts.isVarying(old) ? firstOf(old, u) : scalarOf(old));
+      }
+      return at;
+    };
+    if (isContiguous) {
+      result.push_back(vector::LoadOp::create(
+          builder, loc, vectorOf(load.getType()), memref, indicesOf(0)));
+      continue;
     }
+    SmallVector<Value> elements;
+    for (unsigned l = 0; l < width; ++l)
+      elements.push_back(
+          memref::LoadOp::create(builder, loc, memref, indicesOf(l)));
     result.push_back(
         gatherLanes(builder, loc, vectorOf(load.getType()), elements));
   }
   vectors[load.getResult()] = result;
+}
+
+/// An assertion on what differs between lanes holds if it does in all of them.
+/// It stands before what any lane does next, as before.
+void StageEmitter::emitAssert(OpBuilder &builder, cf::AssertOp op) {
+  Location loc = op.getLoc();
+  Values parts = vectorsOf(builder, loc, op.getArg());
+  Value all = parts.front();
+  for (Value part : ArrayRef<Value>(parts).drop_front())
+    all = arith::AndIOp::create(builder, loc, all, part);
+  Value holds = vector::ReductionOp::create(builder, loc,
+                                            vector::CombiningKind::AND, all);
+  cf::AssertOp::create(builder, loc, holds, op.getMsgAttr());
 }
 
 void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
@@ -789,6 +889,9 @@ void StageEmitter::emitOp(OpBuilder &builder, Operation *op) {
       return emitSelects(builder, branch);
   if (isa<AffineIfOp, scf::IfOp>(op))
     return emitIf(builder, op);
+  if (auto assertion = dyn_cast<cf::AssertOp>(op))
+    if (facts.isVarying(assertion.getArg()))
+      return emitAssert(builder, assertion);
   bool isVarying = llvm::any_of(
       op->getResults(), [&](Value value) { return facts.isVarying(value); });
   if (!isVarying) {

@@ -11,6 +11,7 @@
 #include "Analysis/Dependence.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/AffineValueMap.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -93,6 +94,11 @@ struct LaneFacts {
 
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
 };
+
+/// Form of a memref.load, Contiguous or Separate, in lanes of the variable
+/// `iv`: contiguous where data choose at most what all lanes have in common.
+LaneAccess classifyLanes(mlir::memref::LoadOp load, mlir::Value iv,
+                         const LaneFacts &facts, const LaneLattice &lattice);
 
 /// One stretch of a vectorized loop.
 struct VectorStage {

@@ -257,6 +257,104 @@ func.func @gather(%X: memref<99xf32>, %P: memref<64xi32>,
   return
 }
 
+// A row that data choose and a column that runs, of which data may choose where
+// it begins: whole vectors.
+// CHECK-LABEL: func @gather_rows
+//       CHECK: affine.for %[[J:.+]] = 0 to 64 step 32
+//       CHECK: cf.assert
+//       CHECK: vector.load %{{.+}}[%[[Q:.+]], %[[J]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.load %{{.+}}[%[[Q]], %{{.+}}] : memref<99x70xf32>, vector<8xf32>
+//   CHECK-NOT: memref.load
+//       CHECK: affine.vector_store
+//       CHECK: return
+func.func @gather_rows(%X: memref<99x70xf32>, %P: memref<9xindex>,
+                       %Y: memref<9x64xf32> {polynest.result}) {
+  %c99 = arith.constant 99 : index
+  affine.for %i = 0 to 9 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i] : memref<9xindex>
+      %ok = arith.cmpi ult, %p, %c99 : index
+      cf.assert %ok, "index out of range"
+      %x = memref.load %X[%p, %j] : memref<99x70xf32>
+      affine.store %x, %Y[%i, %j] : memref<9x64xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @gather_begin
+//       CHECK: affine.for %[[J:.+]] = 0 to 8
+//       CHECK: %[[P:.+]] = affine.load
+//       CHECK: vector.load %{{.+}}[%{{.+}}] : memref<99xf32>, vector<8xf32>
+//   CHECK-NOT: memref.load
+//       CHECK: return
+func.func @gather_begin(%X: memref<99xf32>, %P: memref<8xindex>,
+                        %Y: memref<8x64xf32> {polynest.result}) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i] : memref<8xindex>
+      %q = arith.addi %p, %j : index
+      %x = memref.load %X[%q] : memref<99xf32>
+      affine.store %x, %Y[%i, %j] : memref<8x64xf32>
+    }
+  }
+  return
+}
+
+// Every second column, a column for each lane, columns that count in 32 bits,
+// and rows that are not contiguous: lane by lane.
+// CHECK-LABEL: func @gather_apart
+//   CHECK-NOT: vector.load %{{.+}}[%{{.+}}, %{{.+}}] : memref<9x
+//       CHECK: return
+func.func @gather_apart(%X: memref<9x130xf32>, %P: memref<9x64xindex>,
+                        %S: memref<9x64xf32, strided<[128, 2]>>,
+                        %N: memref<9xi32>,
+                        %Y: memref<9x64xf32> {polynest.result}) {
+  affine.for %i = 0 to 9 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i, 0] : memref<9x64xindex>
+      %k = affine.apply affine_map<(d0) -> (2 * d0)>(%j)
+      %x = memref.load %X[%p, %k] : memref<9x130xf32>
+      %q = affine.load %P[%i, %j] : memref<9x64xindex>
+      %s = arith.addi %q, %j : index
+      %y = memref.load %X[%p, %s] : memref<9x130xf32>
+      %z = memref.load %S[%p, %j] : memref<9x64xf32, strided<[128, 2]>>
+      %n = affine.load %N[%i] : memref<9xi32>
+      %j32 = arith.index_cast %j : index to i32
+      %m = arith.addi %n, %j32 : i32
+      %mi = arith.index_cast %m : i32 to index
+      %w = memref.load %X[%p, %mi] : memref<9x130xf32>
+      %a = arith.addf %x, %y : f32
+      %b = arith.addf %a, %z : f32
+      %c = arith.addf %b, %w : f32
+      %d = math.exp %c : f32
+      affine.store %d, %Y[%i, %j] : memref<9x64xf32>
+    }
+  }
+  return
+}
+
+// An assertion on each lane: all of them, before anything is read there.
+// CHECK-LABEL: func @assert_lanes
+//       CHECK: %[[OK:.+]] = arith.cmpi ult, %{{.+}} : vector<4xindex>
+//       CHECK: %[[ALL:.+]] = vector.reduction <and>, %{{.+}} : vector<4xi1> into i1
+//       CHECK: cf.assert %[[ALL]], "index out of range"
+//       CHECK: memref.load
+//       CHECK: return
+func.func @assert_lanes(%X: memref<99xf64>, %P: memref<64xindex>,
+                        %Y: memref<64xf64> {polynest.result}) {
+  %c99 = arith.constant 99 : index
+  affine.for %i = 0 to 64 {
+    %p = affine.load %P[%i] : memref<64xindex>
+    %ok = arith.cmpi ult, %p, %c99 : index
+    cf.assert %ok, "index out of range"
+    %x = memref.load %X[%p] : memref<99xf64>
+    %e = math.exp %x : f64
+    affine.store %e, %Y[%i] : memref<64xf64>
+  }
+  return
+}
+
 // CHECK-LABEL: func @uniform_if
 //       CHECK: affine.if
 //       CHECK: affine.vector_load
