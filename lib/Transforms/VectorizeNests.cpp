@@ -301,6 +301,7 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
     facts.products[op] = found->second;
     facts.fusedProducts.insert(found->second);
   });
+  findSquares(loop, facts);
   facts.isRepeatable = isRepeatable(loop);
   return {};
 }
@@ -367,11 +368,18 @@ struct CostModel {
     return std::max(1.0,
                     double(getBits(type)) * lattice.width / machine.widthBits);
   }
+  bool inSquare(Operation *op) const;
   double ofAccess(Operation *op, Type type) const;
   double ofOp(Operation *op) const;
   double ofBlock(Block &block) const;
 };
 } // namespace
+
+bool CostModel::inSquare(Operation *op) const {
+  auto found = facts.squares.find(op->getParentOp());
+  return found != facts.squares.end() && lattice.width <= maxSquareLanes &&
+         llvm::is_contained(found->second, op);
+}
 
 double CostModel::ofAccess(Operation *op, Type type) const {
   double vectors = registersOf(type);
@@ -386,6 +394,9 @@ double CostModel::ofAccess(Operation *op, Type type) const {
   case LaneForm::Strided:
     return double(2 * lanes.stride - 1) * vectors;
   case LaneForm::Separate:
+    // One load or store a vector, and its part of turning the square.
+    if (inSquare(op))
+      return vectors * (1 + llvm::Log2_32(lattice.width));
     return 2 * lattice.width;
   }
   return 2 * lattice.width;
@@ -482,6 +493,91 @@ static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
   return count;
 }
 
+/// Bits of a cache line, nearly everywhere.
+static constexpr unsigned lineBits = 512;
+
+/// True for a load or store that is contiguous along the lanes of `loop`.
+static bool movesAlongLanes(Operation *op, AffineForOp loop) {
+  return isa<AffineLoadOp, AffineStoreOp>(op) &&
+         classifyLanes(op, loop.getInductionVar(), LaneLattice()).form ==
+             LaneForm::Contiguous;
+}
+
+/// Most vectors an iteration where squares are turned. Rows of them often lie a
+/// power of two apart, in a few sets of the first cache: more rows at once than
+/// it has ways throw each other out, and so one vector of lanes is enough. What
+/// moves along the lanes in the same loop should fill a line, though.
+static unsigned mostOfSquares(AffineForOp loop, const LaneFacts &facts,
+                              unsigned width) {
+  unsigned bits = lineBits;
+  for (const auto &[inner, accesses] : facts.squares)
+    for (Operation &op : *cast<AffineForOp>(inner).getBody())
+      if (movesAlongLanes(&op, loop)) {
+        auto store = dyn_cast<AffineStoreOp>(op);
+        bits = std::min(
+            bits, width * getBits(store ? store.getValueToStore().getType()
+                                        : op.getResult(0).getType()));
+      }
+  return std::max(1u, lineBits / bits);
+}
+
+/// Rows that are turned before the lanes move on, where memory is walked in two
+/// directions: few enough pages for the first level of address translation,
+/// and enough of each row for a page to be open a while.
+static constexpr int64_t rowsOfBlock = 64;
+
+/// The loop inside of a plan whose rows should be turned a block at a time: all
+/// iterations of both loops are independent, and what moves along the lanes
+/// would come back to a page only after all the rows.
+static AffineForOp findRowsToBlock(const VectorPlan &plan,
+                                   DependenceAnalysis &dependences) {
+  AffineForOp loop = plan.loop;
+  auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
+  if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
+      loop.getNumResults() || inner.getNumResults() ||
+      !plan.facts.squares.contains(inner) || plan.width > maxSquareLanes ||
+      !inner.hasConstantLowerBound())
+    return {};
+  std::optional<uint64_t> trips = getTripCount(inner);
+  if ((trips && *trips < uint64_t(8 * rowsOfBlock)) ||
+      llvm::none_of(*inner.getBody(),
+                    [&](Operation &op) { return movesAlongLanes(&op, loop); }))
+    return {};
+  return dependences.loopIsParallel(inner) ? inner : AffineForOp();
+}
+
+/// Puts a loop over blocks of the rows around `loop`; gives it and, for the
+/// rows that are left, the old loop.
+static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
+                                             AffineForOp inner) {
+  OpBuilder builder(loop);
+  Location loc = inner.getLoc();
+  int64_t first = inner.getConstantLowerBound();
+  AffineMap upper = inner.getUpperBoundMap();
+  AffineExpr whole =
+      (upper.getResult(0) - first).floorDiv(rowsOfBlock) * rowsOfBlock + first;
+  AffineMap middle = simplifyAffineMap(AffineMap::get(
+      upper.getNumDims(), upper.getNumSymbols(), whole, loop.getContext()));
+  SmallVector<Value> operands(inner.getUpperBoundOperands());
+  auto block = AffineForOp::create(builder, loc, ValueRange(),
+                                   builder.getConstantAffineMap(first),
+                                   operands, middle, rowsOfBlock);
+  OpBuilder inside = OpBuilder::atBlockTerminator(block.getBody());
+  auto copy = cast<AffineForOp>(inside.clone(*loop));
+  auto rows = cast<AffineForOp>(copy.getBody()->front());
+  AffineExpr dim = builder.getAffineDimExpr(0);
+  Value begin = block.getInductionVar();
+  rows.setLowerBound(begin, AffineMap::get(1, 0, dim));
+  rows.setUpperBound(begin, AffineMap::get(1, 0, dim + rowsOfBlock));
+  std::optional<uint64_t> trips = getTripCount(inner);
+  if (trips && *trips % rowsOfBlock == 0) {
+    loop.erase();
+    return {block};
+  }
+  inner.setLowerBound(operands, middle);
+  return {block, loop};
+}
+
 /// Vectors an iteration: enough independent accumulators to hide the latency of
 /// an FMA, within the registers; else a few while the body is small.
 static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
@@ -500,6 +596,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
     ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
   }
+  if (!facts.squares.empty() && width <= maxSquareLanes)
+    most = std::min(most, mostOfSquares(loop, facts, width));
   if (trip.most)
     most = std::min<int64_t>(
         most, std::max<int64_t>(1, llvm::divideCeil(*trip.most, width)));
@@ -774,6 +872,32 @@ static LogicalResult checkOption(MLIRContext *context, StringRef name,
          << high;
 }
 
+/// Blocks the rows of all plans of a nest that want it; gives the nests there
+/// are then, none if nothing changed.
+static SmallVector<AffineForOp, 2>
+blockAllRows(AffineForOp root, ArrayRef<VectorPlan> plans,
+             DependenceAnalysis &dependences) {
+  SmallVector<std::pair<AffineForOp, AffineForOp>> wanted;
+  for (const VectorPlan &plan : plans)
+    if (AffineForOp inner = findRowsToBlock(plan, dependences))
+      wanted.push_back({plan.loop, inner});
+  SmallVector<AffineForOp, 2> nests;
+  for (auto [loop, inner] : wanted) {
+    remark(RemarkKind::Applied, loop.getLoc(), passName,
+           "rows are turned in blocks")
+        << arg("rows", rowsOfBlock);
+    bool isRoot = loop == root;
+    SmallVector<AffineForOp, 2> made = blockRows(loop, inner);
+    if (isRoot)
+      nests = made;
+    else
+      nests = {root};
+  }
+  if (!wanted.empty())
+    dependences.invalidate();
+  return nests;
+}
+
 namespace {
 struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
   using VectorizeNestsBase::VectorizeNestsBase;
@@ -803,8 +927,23 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
     collectAccumulations(getOperation(), sums);
     SmallVector<VectorPlan, 0> plans;
     SmallVector<std::pair<AffineForOp, std::string>> declined;
-    for (AffineForOp root : roots)
-      NestPlanner(machine, sums, dependences).plan(root, plans, declined);
+    for (AffineForOp root : roots) {
+      SmallVector<VectorPlan, 0> found;
+      SmallVector<std::pair<AffineForOp, std::string>> left;
+      NestPlanner(machine, sums, dependences).plan(root, found, left);
+      // Loops change where rows are turned in blocks; they are planned again.
+      SmallVector<AffineForOp, 2> changed =
+          blockAllRows(root, found, dependences);
+      if (!changed.empty()) {
+        found.clear();
+        left.clear();
+        for (AffineForOp loop : changed)
+          NestPlanner(machine, sums, dependences).plan(loop, found, left);
+      }
+      for (VectorPlan &plan : found)
+        plans.push_back(std::move(plan));
+      llvm::append_range(declined, left);
+    }
     for (auto &[loop, why] : declined)
       remark(RemarkKind::Declined, loop.getLoc(), passName, why);
     numDeclined += declined.size();

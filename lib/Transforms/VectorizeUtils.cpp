@@ -4,6 +4,7 @@
 
 #include "Transforms/VectorizeUtils.h"
 
+#include "Analysis/Aliasing.h"
 #include "mlir/Dialect/Affine/Analysis/Utils.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -217,6 +219,129 @@ LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
   if (getIndexDelta(load.getIndices().back(), iv, facts, lattice) != 1)
     return {};
   return {LaneForm::Contiguous, 1};
+}
+
+//===----------------------------------------------------------------------===//
+// Squares
+//===----------------------------------------------------------------------===//
+
+/// True if the access is contiguous along the loop, an element each iteration.
+static bool movesAlongRow(Operation *access, AffineForOp loop) {
+  MemRefType type = getAccessedType(access);
+  AffineValueMap map = getIndexMap(access);
+  std::optional<unsigned> position = findDim(map, loop.getInductionVar());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!position || !hasVectorLayout(type.getElementType()) ||
+      failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  unsigned last = map.getNumResults() - 1;
+  for (unsigned d = 0; d <= last; ++d)
+    if (getLaneDelta(map.getResult(d), *position, LaneLattice()) != (d == last))
+      return false;
+  return true;
+}
+
+/// The accesses of an innermost loop that squares can be made of.
+static SmallVector<Operation *, 4> squareAccesses(AffineForOp loop, Value iv,
+                                                  const LaneFacts &facts) {
+  SmallVector<Operation *, 4> found;
+  if (loop.getStepAsInt() != 1 ||
+      loop.getLowerBoundMap().getNumResults() != 1 ||
+      loop.getUpperBoundMap().getNumResults() != 1)
+    return found;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (op.getNumRegions() ||
+        (!isa<AffineLoadOp, AffineStoreOp, memref::LoadOp>(op) &&
+         !isMemoryEffectFree(&op)))
+      return found;
+  SmallVector<Access, 4> accesses;
+  collectAccesses(loop, accesses);
+  for (const Access &access : accesses)
+    if (!access.memref)
+      return found;
+  auto meets = [&](Operation *op, Value memref, bool isStore) {
+    return llvm::any_of(accesses, [&](const Access &other) {
+      return other.op != op && (isStore || other.isWrite) &&
+             mayAlias(other.memref, memref);
+    });
+  };
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    auto store = dyn_cast<AffineStoreOp>(op);
+    if (!load && !store)
+      continue;
+    Value memref = load ? load.getMemRef() : store.getMemRef();
+    if (classifyLanes(&op, iv, LaneLattice()).form == LaneForm::Separate &&
+        movesAlongRow(&op, loop) && !meets(&op, memref, bool(store)) &&
+        (store || facts.isVarying(load.getResult())))
+      found.push_back(&op);
+  }
+  return found;
+}
+
+void findSquares(AffineForOp loop, LaneFacts &facts) {
+  loop->walk([&](AffineForOp inner) {
+    if (inner == loop)
+      return;
+    SmallVector<Operation *, 4> found =
+        squareAccesses(inner, loop.getInductionVar(), facts);
+    if (!found.empty())
+      facts.squares[inner] = found;
+  });
+}
+
+void turnSquare(OpBuilder &builder, Location loc,
+                MutableArrayRef<Value> vectors) {
+  auto type = cast<VectorType>(vectors.front().getType());
+  int64_t lanes = type.getNumElements();
+  // Units interleave two registers within each 128 bits, so that runs of `run`
+  // lanes alternate; halves wider than that change places whole.
+  int64_t part = std::max<int64_t>(
+      1, 128 / int64_t(getElementBits(type.getElementType())));
+  part = std::min(part, lanes);
+  auto shuffle = [&](Value a, Value b, function_ref<int64_t(int64_t)> pick) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order.push_back(pick(lane));
+    return vector::ShuffleOp::create(builder, loc, a, b, order).getResult();
+  };
+  for (int64_t run = 1; run < lanes; run *= 2) {
+    SmallVector<Value> next(vectors.size());
+    for (int64_t v = 0; v < lanes; ++v) {
+      if (v & run)
+        continue;
+      Value a = vectors[v], b = vectors[v + run];
+      for (int64_t upper = 0; upper < 2; ++upper)
+        next[v + upper * run] = shuffle(a, b, [&](int64_t lane) {
+          if (run >= part) {
+            // Runs `upper`, then `upper` of the other one.
+            bool isSecond = lane & run;
+            int64_t from = (lane & ~run) + upper * run;
+            return isSecond ? lanes + from : from;
+          }
+          int64_t base = lane - lane % part, at = lane % part;
+          int64_t block = at / run, inBlock = at % run;
+          int64_t from =
+              base + upper * (part / 2) + (block / 2) * run + inBlock;
+          return block % 2 ? lanes + from : from;
+        });
+    }
+    llvm::copy(next, vectors.begin());
+  }
+  if (part <= 2)
+    return;
+  // Interleaving leaves the vectors of each group of `part` in bit-reversed
+  // order: vector v holds the column whose bits are those of v reversed.
+  SmallVector<Value> ordered(vectors.size());
+  unsigned bits = llvm::Log2_64(uint64_t(part));
+  for (int64_t v = 0; v < lanes; ++v) {
+    int64_t low = v % part, column = v - low;
+    for (unsigned bit = 0; bit < bits; ++bit)
+      column += ((low >> bit) & 1) << (bits - 1 - bit);
+    ordered[column] = vectors[v];
+  }
+  llvm::copy(ordered, vectors.begin());
 }
 
 //===----------------------------------------------------------------------===//
@@ -466,6 +591,13 @@ private:
   void emitIndirectLoad(OpBuilder &builder, memref::LoadOp load);
   void emitAssert(OpBuilder &builder, cf::AssertOp op);
   void emitLoop(OpBuilder &builder, AffineForOp loop);
+  void emitPlainLoop(OpBuilder &builder, AffineForOp loop, AffineMap lower,
+                     ValueRange lowerOperands, AffineMap upper,
+                     ValueRange upperOperands, ValueRange inits);
+  void emitSquareLoop(OpBuilder &builder, AffineForOp loop,
+                      ArrayRef<Operation *> squares);
+  void loadSquares(OpBuilder &builder, AffineLoadOp load);
+  void storeSquares(OpBuilder &builder, AffineStoreOp store);
   void emitIf(OpBuilder &builder, Operation *op);
   void emitSelects(OpBuilder &builder, scf::IfOp op);
   void emitFma(OpBuilder &builder, Operation *sum, Operation *product);
@@ -478,6 +610,13 @@ private:
   LaneLattice lattice;
   IRMapping scalars;
   DenseMap<Value, Values> vectors;
+  /// Inside a loop of squares: what each of its accesses moves, by interleaved
+  /// vector and iteration, and the iteration that is written now.
+  struct Square {
+    SmallVector<SmallVector<Value>, 4> parts;
+  };
+  llvm::MapVector<Operation *, Square> squares;
+  unsigned squareStep = 0;
 };
 } // namespace
 
@@ -592,6 +731,15 @@ void StageEmitter::emitLoad(OpBuilder &builder, AffineLoadOp load) {
     scalars.map(load.getResult(), scalarAt(0));
     return;
   }
+  if (auto square = squares.find(load); square != squares.end()) {
+    if (squareStep == 0)
+      loadSquares(builder, load);
+    Values step;
+    for (const SmallVector<Value> &part : square->second.parts)
+      step.push_back(part[squareStep]);
+    vectors[load.getResult()] = step;
+    return;
+  }
   VectorType type = vectorOf(load.getType());
   // `more` elements along the row after those of lane 0.
   auto vectorAt = [&](unsigned u, int64_t more) -> Value {
@@ -666,6 +814,12 @@ void StageEmitter::emitStore(OpBuilder &builder, AffineStoreOp store) {
   AffineValueMap map = getIndexMap(store);
   Value memref = scalarOf(store.getMemRef());
   Values values = vectorsOf(builder, loc, store.getValueToStore());
+  if (auto square = squares.find(store); square != squares.end()) {
+    square->second.parts.resize(interleave);
+    for (auto [part, value] : llvm::zip_equal(square->second.parts, values))
+      part.push_back(value);
+    return;
+  }
   int64_t last = int64_t(width) - 1;
   for (unsigned u = 0; u < interleave; ++u) {
     if (lanes.form == LaneForm::Contiguous ||
@@ -757,20 +911,15 @@ void StageEmitter::emitAssert(OpBuilder &builder, cf::AssertOp op) {
   cf::AssertOp::create(builder, loc, holds, op.getMsgAttr());
 }
 
-void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
+/// The loop with other bounds; they and `inits` are new values.
+void StageEmitter::emitPlainLoop(OpBuilder &builder, AffineForOp loop,
+                                 AffineMap lower, ValueRange lowerOperands,
+                                 AffineMap upper, ValueRange upperOperands,
+                                 ValueRange inits) {
   Location loc = loop.getLoc();
-  SmallVector<Value> inits =
-      expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
-  auto mapped = [&](ValueRange values) {
-    SmallVector<Value> result;
-    for (Value value : values)
-      result.push_back(scalarOf(value));
-    return result;
-  };
   auto newLoop = AffineForOp::create(
-      builder, loc, mapped(loop.getLowerBoundOperands()),
-      loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
-      loop.getUpperBoundMap(), loop.getStepAsInt(), inits,
+      builder, loc, lowerOperands, lower, upperOperands, upper,
+      loop.getStepAsInt(), inits,
       [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
         scalars.map(loop.getInductionVar(), iv);
         bindExpanded(loop.getRegionIterArgs(), arguments);
@@ -780,6 +929,110 @@ void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
                                      loop.getRegionIterArgs()));
       });
   bindExpanded(loop.getResults(), newLoop.getResults());
+}
+
+void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
+  auto mapped = [&](ValueRange values) {
+    SmallVector<Value> result;
+    for (Value value : values)
+      result.push_back(scalarOf(value));
+    return result;
+  };
+  auto found = facts.squares.find(loop);
+  if (found != facts.squares.end() && width <= maxSquareLanes)
+    return emitSquareLoop(builder, loop, found->second);
+  SmallVector<Value> inits =
+      expand(builder, loop.getLoc(), loop.getInits(), loop.getRegionIterArgs());
+  emitPlainLoop(builder, loop, loop.getLowerBoundMap(),
+                mapped(loop.getLowerBoundOperands()), loop.getUpperBoundMap(),
+                mapped(loop.getUpperBoundOperands()), inits);
+}
+
+/// Rows of all lanes from the current iteration on, turned.
+void StageEmitter::loadSquares(OpBuilder &builder, AffineLoadOp load) {
+  AffineValueMap map = getIndexMap(load);
+  Square &square = squares[load];
+  for (unsigned u = 0; u < interleave; ++u) {
+    SmallVector<Value> rows;
+    for (unsigned l = 0; l < width; ++l) {
+      auto [moved, operands] = shifted(map, laneOffset(u, l));
+      rows.push_back(AffineVectorLoadOp::create(
+          builder, load.getLoc(), vectorOf(load.getType()),
+          scalarOf(load.getMemRef()), moved, operands));
+    }
+    turnSquare(builder, load.getLoc(), rows);
+    square.parts.push_back(rows);
+  }
+}
+
+/// What all iterations had for the store, turned, as rows of all lanes from the
+/// first iteration on.
+void StageEmitter::storeSquares(OpBuilder &builder, AffineStoreOp store) {
+  AffineValueMap map = getIndexMap(store);
+  for (auto [u, rows] : llvm::enumerate(squares[store].parts)) {
+    turnSquare(builder, store.getLoc(), rows);
+    for (unsigned l = 0; l < width; ++l) {
+      auto [moved, operands] = shifted(map, laneOffset(u, l));
+      AffineVectorStoreOp::create(builder, store.getLoc(), rows[l],
+                                  scalarOf(store.getMemRef()), moved, operands);
+    }
+  }
+}
+
+/// `width` iterations at once while there are as many, each in its order; the
+/// accesses in `accesses` are made once for all of them.
+void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
+                                  ArrayRef<Operation *> accesses) {
+  Location loc = loop.getLoc();
+  Bounds bounds = getBounds(loop);
+  AffineExpr span = bounds.upper.front() - bounds.lower;
+  AffineExpr end = bounds.lower + span.floorDiv(width) * int64_t(width);
+  AffineValueMap first = makeBound(bounds, bounds.lower);
+  AffineValueMap middle = makeBound(bounds, end);
+  AffineValueMap last = makeBound(bounds, bounds.upper.front());
+  auto operandsOf = [&](const AffineValueMap &bound) {
+    SmallVector<Value> result;
+    for (Value value : bound.getOperands())
+      result.push_back(scalarOf(value));
+    return result;
+  };
+  SmallVector<Value> inits =
+      expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
+  auto turned = AffineForOp::create(
+      builder, loc, operandsOf(first), first.getAffineMap(), operandsOf(middle),
+      middle.getAffineMap(), int64_t(width), inits,
+      [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
+        AffineExpr dim = inner.getAffineDimExpr(0);
+        SmallVector<Value> carried(arguments);
+        for (Operation *access : accesses)
+          if (classifyLanes(access, oldIv, lattice).form == LaneForm::Separate)
+            squares[access].parts.clear();
+        for (squareStep = 0; squareStep < width; ++squareStep) {
+          Value at = iv;
+          if (squareStep > 0)
+            at = AffineApplyOp::create(
+                inner, loc, AffineMap::get(1, 0, dim + squareStep), iv);
+          scalars.map(loop.getInductionVar(), at);
+          bindExpanded(loop.getRegionIterArgs(), carried);
+          emitBlock(inner, *loop.getBody());
+          carried = expand(inner, loc, loop.getYieldedValues(),
+                           loop.getRegionIterArgs());
+        }
+        scalars.map(loop.getInductionVar(), iv);
+        for (Operation *access : accesses)
+          if (auto store = dyn_cast<AffineStoreOp>(access))
+            if (squares.contains(store))
+              storeSquares(inner, store);
+        squares.clear();
+        AffineYieldOp::create(inner, loc, carried);
+      });
+  bindExpanded(loop.getResults(), turned.getResults());
+  std::optional<uint64_t> trips = getTripCount(loop);
+  if (trips && *trips % width == 0)
+    return;
+  SmallVector<Value> carried(turned.getResults());
+  emitPlainLoop(builder, loop, middle.getAffineMap(), operandsOf(middle),
+                last.getAffineMap(), operandsOf(last), carried);
 }
 
 /// An affine.if or scf.if whose condition is the same in all lanes.

@@ -48,7 +48,7 @@ def test_rows_that_data_choose(dynamic):
 
     f = compiled(rows, dynamic=dynamic)
     g = compiled(scaled, dynamic=dynamic)
-    for columns in SIZES:
+    for columns in SIZES if dynamic else (1, 9, 70):
         table = numbers(11, columns)
         i = torch.tensor([10, 0, -11, 3, 3, -1, 7])
         same_bits(f(table, i), rows(table, i))
@@ -82,3 +82,60 @@ def test_every_index_is_checked():
             i[at] = bad
             with pytest.raises(IndexError):
                 f(x, i)
+
+
+# -- squares turned in registers -----------------------------------------------------
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_transposes(dynamic):
+    def turned(x):
+        return x.t().contiguous()
+
+    def added(x, y):
+        return x.t() + y
+
+    def scaled(x):
+        return x.permute(0, 2, 1).contiguous() * 0.5
+
+    # Both sizes larger than 1 first: those of 1 are compiled for themselves.
+    for rows in (17, 1, 70, 600):
+        if dynamic:
+            f, g, h = (compiled(t, dynamic=True)
+                       for t in (turned, added, scaled))
+        for columns in (33, 7, 515) + (8, 2, 16, 64) * dynamic:
+            x, y = numbers(rows, columns), numbers(columns, rows, seed=5)
+            if not dynamic:
+                f, g, h = map(compiled, (turned, added, scaled))
+            same_bits(f(x), turned(x))
+            same_bits(g(x, y), added(x, y))
+            z = numbers(3, rows, columns) if rows * columns < 9000 else x[None]
+            same_bits(h(z), scaled(z))
+
+
+def test_transposes_of_other_types():
+    for dtype in (torch.uint8, torch.int16, torch.int64, torch.bool,
+                  torch.float64, torch.bfloat16):
+        x = numbers(70, 43, edges=False).mul(9).to(dtype)
+        f = compiled(lambda x: x.t().contiguous())
+        assert torch.equal(f(x), x.t())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_sums_so_far(dynamic):
+    def sums(x):
+        return torch.cumsum(x, -1)
+
+    def counts(x):
+        return torch.cumsum(x, -1)
+
+    f, g = compiled(sums, dynamic=dynamic), compiled(counts, dynamic=dynamic)
+    for rows in (1, 4, 9, 16, 33):
+        for columns in SIZES:
+            x = numbers(rows, columns, edges=False)
+            wanted = torch.cumsum(x.double(), -1)
+            assert torch.allclose(f(x).double(), wanted, rtol=2e-7, atol=1e-6)
+            x = numbers(rows, columns)
+            assert torch.equal(f(x).isnan(), sums(x).isnan())
+            i = torch.randint(-(2**40), 2**40, (rows, columns))
+            assert torch.equal(g(i), counts(i))

@@ -6,7 +6,9 @@
 // bounds and steps (@steps), reversed and strided rows (@reversed, @pairs),
 // floordiv and mod of whole vectors (@blocks), indices as data (@iota), gathers
 // (@gather), conditions (@uniform_if, @select), narrow types (@narrow) and bounds
-// with a minimum (@tile); a second run changes nothing.
+// with a minimum (@tile); rows that data choose (@gather_rows), assertions
+// (@assert_lanes) and squares turned in registers (@turned); a second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -444,6 +446,133 @@ func.func @mask(%M: memref<64xi1>, %X: memref<64xf32>,
     %e = math.exp %x : f32
     %r = arith.select %m, %e, %x : f32
     affine.store %r, %Y[%i] : memref<64xf32>
+  }
+  return
+}
+
+// Rows of 8 lanes are loaded and turned: interleaved twice within 128 bits, then
+// halves change places. Two vectors an iteration fill a line of the result.
+// CHECK-LABEL: func @turned
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
+//       CHECK: affine.for %[[J:.+]] = 0 to 40 step 8
+//       CHECK: %[[R0:.+]] = affine.vector_load %{{.+}}[%[[I]], %[[J]]] : memref<32x40xf32>, vector<8xf32>
+//       CHECK: %[[R1:.+]] = affine.vector_load %{{.+}}[%[[I]] + 1, %[[J]]] : memref<32x40xf32>, vector<8xf32>
+//       CHECK: affine.vector_load %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: vector.shuffle %[[R0]], %[[R1]] [0, 8, 1, 9, 4, 12, 5, 13]
+//       CHECK: vector.shuffle %[[R0]], %[[R1]] [2, 10, 3, 11, 6, 14, 7, 15]
+//       CHECK: vector.shuffle %{{.+}} [0, 1, 8, 9, 4, 5, 12, 13]
+//       CHECK: vector.shuffle %{{.+}} [0, 1, 2, 3, 8, 9, 10, 11]
+//       CHECK: affine.vector_load %{{.+}}[%[[I]] + 8, %[[J]]]
+//   CHECK-NOT: affine.load
+//       CHECK: affine.vector_store %{{.+}}[%[[J]], %[[I]]] : memref<40x32xf32>, vector<8xf32>
+//       CHECK: affine.vector_store %{{.+}}[%[[J]] + 7, %[[I]] + 8]
+//       CHECK: return
+func.func @turned(%X: memref<32x40xf32>, %Y: memref<40x32xf32>,
+                  %Z: memref<40x32xf32> {polynest.result}) {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 {
+      %x = affine.load %X[%i, %j] : memref<32x40xf32>
+      %y = affine.load %Y[%j, %i] : memref<40x32xf32>
+      %s = arith.addf %x, %y : f32
+      affine.store %s, %Z[%j, %i] : memref<40x32xf32>
+    }
+  }
+  return
+}
+
+// Sums along rows, rows in lanes: eight iterations in order between turning what
+// is loaded and what is stored. 3 columns are left over. Nothing moves along the
+// lanes, so one vector of rows is enough.
+// CHECK-LABEL: func @turned_scan
+//       CHECK: affine.for %[[I:.+]] = 0 to 16 step 8
+//       CHECK: %[[S:.+]] = affine.for %[[J:.+]] = 0 to 40 step 8 iter_args(%[[A:.+]] = %{{.+}}) -> (vector<8xf32>)
+//       CHECK: affine.vector_load %{{.+}}[%[[I]], %[[J]]] : memref<16x43xf32>, vector<8xf32>
+//       CHECK: %[[S0:.+]] = arith.addf %[[A]], %{{.+}} : vector<8xf32>
+//       CHECK: %[[S1:.+]] = arith.addf %[[S0]], %{{.+}} : vector<8xf32>
+//       CHECK: vector.shuffle %[[S0]], %[[S1]]
+//       CHECK: affine.vector_store %{{.+}}[%[[I]] + 7, %[[J]]] : memref<16x43xf32>, vector<8xf32>
+//       CHECK: affine.for %[[J:.+]] = 40 to 43 iter_args(%{{.+}} = %[[S]])
+//       CHECK: affine.load %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: affine.store %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: return
+func.func @turned_scan(%X: memref<16x43xf32>,
+                       %Y: memref<16x43xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to 43 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %X[%i, %j] : memref<16x43xf32>
+      %s = arith.addf %a, %x : f32
+      affine.store %s, %Y[%i, %j] : memref<16x43xf32>
+      affine.yield %s : f32
+    }
+  }
+  return
+}
+
+// Many rows are turned 64 at a time, what is left of them in a nest behind.
+// CHECK-LABEL: func @turned_blocks
+//       CHECK: affine.for %[[B:.+]] = 0 to #{{.+}}()[%[[N:.+]]] step 64
+//  CHECK-NEXT:   affine.for %[[I:.+]] = 0 to 32 step 16
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
+//       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to #{{.+}}()[%[[N]]] step 8
+//       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to %[[N]]
+//       CHECK: return
+func.func @turned_blocks(%X: memref<32x?xf32>, %n: index,
+                         %Z: memref<?x32xf32> {polynest.result}) {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to %n {
+      %x = affine.load %X[%i, %j] : memref<32x?xf32>
+      %s = math.exp %x : f32
+      affine.store %s, %Z[%j, %i] : memref<?x32xf32>
+    }
+  }
+  return
+}
+
+// No squares of what the body also stores (in place), of what an assertion
+// guards, or of loops that step over elements.
+// CHECK-LABEL: func @not_turned
+//       CHECK: affine.for %{{.+}} = 1 to 40 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 40 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 40 step 2 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: return
+func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
+                      %A: memref<32x40xf32>,
+                      %Z: memref<32x40xf32> {polynest.result}) {
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 32 {
+    affine.for %j = 1 to 40 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %X[%i, %j - 1] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %X[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
+  }
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 iter_args(%a = %zero) -> f32 {
+      %ok = arith.cmpi slt, %n, %c40 : index
+      cf.assert %ok, "too many"
+      %x = affine.load %A[%i, %j] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %Z[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
+  }
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 step 2 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %A[%i, %j] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %Z[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
   }
   return
 }
