@@ -41,6 +41,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 namespace polynest {
 #define GEN_PASS_DEF_VECTORIZENESTS
 #include "Transforms/Passes.h.inc"
@@ -493,6 +495,20 @@ static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
   return count;
 }
 
+/// Cost for each vector of what is computed in an iteration besides
+/// accumulation.
+static double costBesideSums(AffineForOp loop, const LaneFacts &facts,
+                             const Accumulations &sums) {
+  double cost = 0;
+  loop->walk([&](Operation *op) {
+    if (!isa<AffineForOp, AffineLoadOp, AffineStoreOp>(op) &&
+        !sums.contains(op) && !facts.fusedProducts.contains(op) &&
+        anyVarying(op->getResults(), facts))
+      cost += getOpCost(op);
+  });
+  return cost;
+}
+
 /// Bits of a cache line, nearly everywhere.
 static constexpr unsigned lineBits = 512;
 
@@ -581,14 +597,17 @@ static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
 /// Vectors an iteration: enough independent accumulators to hide the latency of
 /// an FMA, within the registers; else a few while the body is small.
 static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
+                                 const Accumulations &sums,
                                  const TripInfo &trip, unsigned width,
                                  const VectorMachine &machine) {
   unsigned accumulators = countAccumulators(loop, facts);
   unsigned ops = countOps(loop);
   unsigned most;
   if (accumulators) {
-    unsigned wanted =
-        llvm::divideCeil(machine.fmaLatency * machine.fmaPorts, accumulators);
+    // While a vector's other operations are computed, its sum waits for none.
+    double others = costBesideSums(loop, facts, sums);
+    unsigned wanted = std::ceil(machine.fmaLatency * machine.fmaPorts /
+                                std::max(double(accumulators), others / 2));
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
     most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u)}));
@@ -793,7 +812,7 @@ void NestPlanner::consider(LoopNode &node) {
     VectorPlan plan = base;
     plan.width = width;
     plan.interleave =
-        chooseInterleave(loop, plan.facts, plan.trip, width, machine);
+        chooseInterleave(loop, plan.facts, sums, plan.trip, width, machine);
     planStages(plan, isHeavy);
     double cost = costOf(plan, scalar);
     if (best && cost >= *best)

@@ -576,3 +576,21 @@ func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
   }
   return
 }
+
+// An exp takes 15 cycles, in which a sum need not wait for the one before: two
+// accumulators, ceil(4 * 2 / (15 / 2)), and not eight.
+// CHECK-LABEL: func @sum_of_exp
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 16 iter_args
+//       CHECK: return
+func.func @sum_of_exp(%X: memref<1024xf32>,
+                      %Y: memref<1xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %r = affine.for %i = 0 to 1024 iter_args(%a = %zero) -> f32 {
+    %x = affine.load %X[%i] : memref<1024xf32>
+    %e = math.exp %x : f32
+    %s = arith.addf %a, %e : f32
+    affine.yield %s : f32
+  }
+  affine.store %r, %Y[0] : memref<1xf32>
+  return
+}
