@@ -88,7 +88,7 @@ bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,
     return false;
   int32_t a_vectors =
       core->lane_operand ? (int32_t)ceil_div(mr, core->lanes) : 1;
-  int32_t registers = mr * vectors + vectors + a_vectors + 1;
+  int32_t registers = mr * vectors + vectors + a_vectors;
   if (registers > core->vector_registers)
     return false;
   double fmas = (double)mr * vectors;

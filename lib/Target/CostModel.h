@@ -56,7 +56,7 @@ typedef struct pn_model_tile {
   int32_t mr;
   int32_t vectors;
   int32_t nr;
-  int32_t registers;      /* accumulators, B vectors, A operands, one spare */
+  int32_t registers;      /* accumulators, B vectors, A operands */
   double cycles_per_k;    /* one rank-1 update of the tile */
   double fma_utilization; /* 1: the FMA ports bound it */
 } pn_model_tile_t;
@@ -69,7 +69,7 @@ bool pn_model_tile_low2016(const pn_model_core_t *core, int32_t *out_mr,
                            int32_t *out_nr);
 
 /* The cost of one given tile; false where it does not fit the registers.
- *   registers = mr*v + v + a + 1, a = 1 (broadcast) or ceil(mr/lanes)
+ *   registers = mr*v + v + a, a = 1 (broadcast) or ceil(mr/lanes)
  *   cycles_per_k = max(mr*v/ports, latency, loads/load_ports),
  *   loads = v + mr (broadcast) or v + ceil(mr/lanes) */
 bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,

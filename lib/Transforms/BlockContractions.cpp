@@ -24,6 +24,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
 #include "Analysis/Contraction.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
@@ -33,6 +34,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/IntegerSet.h"
@@ -77,8 +79,9 @@ struct Group {
   int64_t points = 1;
 };
 
-/// How the row side reaches the micro-kernel.
-enum class RowMode { InPlace, PackedByRow, PackedByDepth };
+/// How the row side reaches the micro-kernel: from where it is, from a copy of
+/// all of it that is made once, or from a copy of the open block.
+enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
 
 struct Decision {
   Contraction contraction;
@@ -89,7 +92,9 @@ struct Decision {
   RowMode rowMode = RowMode::PackedByDepth;
   /// Of the plain load behind rowSide, with RowMode::InPlace.
   AffineLoadOp rowLoad;
-  int64_t rowStep = 0;
+  /// Elements from a row to the next; absent where rows are no even distance
+  /// apart.
+  std::optional<int64_t> rowStep;
   /// The columns are packed once, before the nest; else block by block.
   bool packsAhead = false;
   /// The sums start from one value: the micro-kernel spreads it, the buffer is
@@ -100,6 +105,9 @@ struct Decision {
   bool panels = false;
   /// Columns lie along the depth in memory: packing transposes.
   bool transposes = false;
+  /// A micro-tile is summed up at once: a buffer of one tile holds it, and what
+  /// is done with the sums follows; else both hold for the whole block.
+  bool endsByTile = false;
 
   const ContractionOperand &rowSide() const {
     return leftIsRow ? contraction.left : contraction.right;
@@ -212,7 +220,7 @@ static std::optional<int64_t> getPointStep(const Group &group,
                                            const Access &access) {
   std::optional<int64_t> step;
   for (const CutLoop &cut : llvm::reverse(group.loops)) {
-    if (cut.isPlain() || (cut.trips && *cut.trips == 1))
+    if (cut.tile == 1)
       continue;
     AffineForOp loop = cut.loop;
     std::optional<int64_t> stride =
@@ -229,7 +237,7 @@ static std::optional<int64_t> getPointStep(const Group &group,
 }
 
 /// True if rows may be read where they are: a plain load of the accumulator's
-/// type, contiguous along the depth.
+/// type, contiguous along a block of the depth.
 static bool readsInPlace(Decision &decision) {
   auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
   if (!load || load.getType() != decision.contraction.getType() ||
@@ -241,7 +249,7 @@ static bool readsInPlace(Decision &decision) {
     return false;
   std::optional<int64_t> depth = getPointStep(decision.depth, accesses[0]);
   std::optional<int64_t> rows = getPointStep(decision.rows, accesses[0]);
-  if (!depth || *depth != 1 || !rows || *rows <= 0)
+  if (!depth || *depth != 1)
     return false;
   int64_t offset;
   SmallVector<int64_t> strides;
@@ -249,8 +257,20 @@ static bool readsInPlace(Decision &decision) {
       llvm::is_contained(strides, ShapedType::kDynamic))
     return false;
   decision.rowLoad = load;
-  decision.rowStep = *rows;
+  decision.rowStep = rows;
   return true;
+}
+
+/// True if all sizes of the group are constant.
+static bool isConstant(const Group &group) {
+  return llvm::all_of(group.loops,
+                      [](const CutLoop &cut) { return cut.trips.has_value(); });
+}
+
+/// True if the group is one block.
+static bool isWhole(const Group &group) {
+  return llvm::all_of(group.loops,
+                      [](const CutLoop &cut) { return cut.isWhole(); });
 }
 
 /// True if each element is read in one iteration only, as far as the form of
@@ -302,16 +322,16 @@ static bool readsInBounds(const ContractionOperand &operand) {
 /// True if the columns may be packed for the whole nest: sizes are constant and
 /// what is read early would be read anyway, or is there.
 static bool canPackAhead(const Decision &decision) {
-  for (const Group *group :
-       {&decision.batch, &decision.columns, &decision.depth})
-    for (const CutLoop &cut : group->loops)
-      if (!cut.trips)
-        return false;
-  bool rowsRun = llvm::all_of(decision.rows.loops, [](const CutLoop &cut) {
-    return cut.trips.has_value();
-  });
-  return readsOnce(decision.columnSide()) &&
-         (rowsRun || readsInBounds(decision.columnSide()));
+  return isConstant(decision.batch) && isConstant(decision.columns) &&
+         isConstant(decision.depth) && readsOnce(decision.columnSide()) &&
+         (isConstant(decision.rows) || readsInBounds(decision.columnSide()));
+}
+
+/// The same for rows.
+static bool canPackRowsAhead(const Decision &decision) {
+  return isConstant(decision.batch) && isConstant(decision.rows) &&
+         isConstant(decision.depth) && readsOnce(decision.rowSide()) &&
+         (isConstant(decision.columns) || readsInBounds(decision.rowSide()));
 }
 
 /// The load of an operand that is one load and casts of its value, else null.
@@ -421,6 +441,31 @@ static StringRef whyNotWorth(const Decision &decision) {
   return {};
 }
 
+/// True if what the operand reads is bound once, so that a copy of it is made
+/// once.
+static bool isBoundOnce(const ContractionOperand &operand) {
+  return llvm::any_of(operand.slice, [](Operation *op) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    return load && isConstantInput(getBaseMemref(load.getMemRef()));
+  });
+}
+
+static RowMode chooseRowMode(Decision &decision) {
+  const ContractionOperand &side = decision.rowSide();
+  bool isInPlace = readsInPlace(decision);
+  std::optional<int64_t> alongDepth = getSliceStride(
+      side, AffineForOp(decision.contraction.reductionLoops.back()));
+  bool isAlongDepth = alongDepth && *alongDepth == 1;
+  // Whole rows are contiguous as they are.
+  bool isCopied = !isInPlace || !isWhole(decision.depth);
+  if (isCopied && isAlongDepth && isBoundOnce(side) &&
+      canPackRowsAhead(decision))
+    return RowMode::Ahead;
+  if (isInPlace)
+    return RowMode::InPlace;
+  return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
+}
+
 /// Chooses blocks and modes; false where the model has none.
 static bool choose(Decision &decision, const ContractionMachine &machine) {
   Contraction &contraction = decision.contraction;
@@ -428,6 +473,9 @@ static bool choose(Decision &decision, const ContractionMachine &machine) {
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
   core.lanes = core.lanes * 4 / bytes;
   core.element_bytes = core.accumulator_bytes = bytes;
+  // A product that is no part of a multiply-add takes a register.
+  if (isa<IntegerType>(contraction.getType()))
+    --core.vector_registers;
   double batch = countPoints(contraction.batchLoops, 16);
   pn_model_contraction_t shape = {
       describe(decision.rowSide().loops), describe(decision.columnSide().loops),
@@ -440,23 +488,19 @@ static bool choose(Decision &decision, const ContractionMachine &machine) {
   decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
-  std::optional<int64_t> alongDepth =
-      getSliceStride(decision.rowSide(), contraction.reductionLoops.back());
-  decision.rowMode = readsInPlace(decision)           ? RowMode::InPlace
-                     : alongDepth && *alongDepth == 1 ? RowMode::PackedByRow
-                                                      : RowMode::PackedByDepth;
+  decision.rowMode = chooseRowMode(decision);
   decision.packsAhead =
-      !llvm::all_of(decision.rows.loops,
-                    [](const CutLoop &cut) { return cut.isWhole(); }) &&
+      (!isWhole(decision.rows) || isBoundOnce(decision.columnSide())) &&
       canPackAhead(decision);
   decision.transposes = shouldTranspose(decision);
   AffineForOp root = contraction.root;
   // A reduction that may be empty leaves the buffer as it is.
   decision.startsEven =
-      !root->isAncestor(contraction.init.getParentBlock()->getParentOp()) &&
-      llvm::all_of(decision.depth.loops,
-                   [](const CutLoop &cut) { return cut.trips.has_value(); });
+      isConstant(decision.depth) &&
+      !root->isAncestor(contraction.init.getParentBlock()->getParentOp());
   decision.panels = decision.plan.n.inner == 1;
+  decision.endsByTile =
+      decision.startsEven && decision.panels && isWhole(decision.depth);
   return true;
 }
 
@@ -511,6 +555,9 @@ private:
   void packSquare(Value buffer, const Group &depth, Value column, Value row);
   Bounds wholeVectors(Bounds bounds);
   Value packAhead(int64_t columnStride);
+  void packRowsAhead(int64_t depthStride);
+  void addRowPlace(SmallVectorImpl<AffineExpr> &place,
+                   SmallVectorImpl<Value> &operands);
   void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
                       int64_t columnStride);
   void openColumns();
@@ -525,9 +572,19 @@ private:
   void emitInit(Value block);
   void emitKernel(Value block, Value rows, Value columns);
   void emitEpilogue(Value block);
+  void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
+                     IRMapping &mapping);
+  void emitTileEpilogue(Value block, Value row, Value column);
+  void emitTileLoops(Value block, Value row, Value column,
+                     const Bounds &columns);
+  Bounds restOf(const Group &group, Value begin, int64_t most);
+  bool isExact(const Group &group, int64_t unit);
   Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
                    Value address);
   Value rowAddress(Value rowOrigin, int64_t row);
+  std::pair<AffineMap, SmallVector<Value>> rowBase();
+  void openPoint(const Group &group, Value point);
+  void fillRowTable();
   Value multiplyAdd(Value a, Value b, Value sum);
   Value negate(Value value);
   Value isFirstDepth();
@@ -541,7 +598,12 @@ private:
   OpBuilder builder;
   Location loc;
   Type type;
+  /// Rows in place or ahead, as one row of elements.
   Value flatRows;
+  /// Where rows in place begin, unless one even distance apart.
+  Value rowTable;
+  /// The shape of rows packed ahead.
+  SmallVector<int64_t> aheadShape;
   /// The columns are packed for the whole nest, not for the open block.
   bool isAhead = false;
   /// Panel and lane of the open column.
@@ -552,6 +614,17 @@ private:
   DenseMap<Operation *, Value> blockOf, pointOf;
 };
 } // namespace
+
+/// All elements as one row.
+static Value flatten(OpBuilder &builder, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getRank() <= 1)
+    return memref;
+  ReassociationIndices all =
+      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  return memref::CollapseShapeOp::create(builder, loc, memref,
+                                         ArrayRef<ReassociationIndices>{all});
+}
 
 /// How many points the blocks of a group hold: a full one and the last one.
 /// Empty if that is not known.
@@ -814,10 +887,14 @@ void Emitter::clearPackedColumns(Value buffer) {
   SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
   if (points.empty())
     clearBox(buffer, box);
-  for (int64_t count : points) {
+  size_t panel = shape.size() - 3;
+  for (auto [i, count] : llvm::enumerate(points)) {
+    // The second count is that of the last block.
+    if (isAhead && i == 1)
+      box[panel - 1].first = shape[panel - 1] - 1;
     if (count % nr == 0)
       continue;
-    box[shape.size() - 3] = {count / nr, count / nr + 1};
+    box[panel] = {count / nr, count / nr + 1};
     clearBox(buffer, box);
   }
 }
@@ -982,6 +1059,80 @@ Value Emitter::packAhead(int64_t columnStride) {
   return buffer;
 }
 
+/// The indices of the open point in rows packed ahead: blocks of batch and
+/// depth, row, depth in the block.
+void Emitter::addRowPlace(SmallVectorImpl<AffineExpr> &place,
+                          SmallVectorImpl<Value> &operands) {
+  auto dimOf = [&](Value value) {
+    operands.push_back(value);
+    return builder.getAffineDimExpr(operands.size() - 1);
+  };
+  for (const Group *group : {&decision.batch, &decision.depth})
+    for (const CutLoop &cut : group->loops)
+      if (Value block = blockOf.lookup(cut.loop))
+        place.push_back(dimOf(block));
+      else if (!cut.isWhole())
+        place.push_back(builder.getAffineConstantExpr(0));
+  AffineExpr row = builder.getAffineConstantExpr(0);
+  int64_t weight = 1;
+  for (const CutLoop &cut : llvm::reverse(decision.rows.loops)) {
+    if (Value block = blockOf.lookup(cut.loop))
+      row = row + dimOf(block) * (cut.tile * weight);
+    if (Value point = pointOf.lookup(cut.loop))
+      row = row + dimOf(point) * weight;
+    weight *= *cut.trips;
+  }
+  place.push_back(row);
+  place.push_back(pointExpr(decision.depth, operands));
+}
+
+/// Lays out the rows of the whole nest in front of it, each block of depth
+/// contiguous.
+void Emitter::packRowsAhead(int64_t depthStride) {
+  pn_model_block_t all = {};
+  all.tile = *getTrips(decision.rowSide().loops.front());
+  Group rows = makeGroup(decision.rowSide().loops, &all);
+  for (const Group *group : {&decision.batch, &decision.depth})
+    for (const CutLoop &cut : group->loops)
+      if (!cut.isWhole())
+        aheadShape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
+  // Rows that the last micro-tile reads past the end are there, and zero.
+  int64_t past = isExact(decision.rows, decision.plan.tile.mr)
+                     ? 0
+                     : decision.plan.tile.mr - 1;
+  aheadShape.append({rows.points + past, depthStride});
+  Value buffer = makeBuffer(aheadShape);
+  if (past) {
+    SmallVector<std::pair<int64_t, int64_t>> box;
+    for (int64_t size : aheadShape)
+      box.push_back({0, size});
+    box[box.size() - 2].first = rows.points;
+    clearBox(buffer, box);
+  }
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    openBlocks(decision.batch);
+    openPoints(rows.loops);
+    openBlocks(decision.depth);
+    openPoints(decision.depth.loops);
+    IRMapping mapping = mapIvs({&decision.batch, &rows, &decision.depth});
+    Value value = cloneOperand(decision.rowSide(), mapping);
+    SmallVector<Value> operands;
+    SmallVector<AffineExpr> place;
+    addRowPlace(place, operands);
+    auto [map, used] =
+        compose(AffineMap::get(operands.size(), 0, place, builder.getContext()),
+                operands);
+    AffineStoreOp::create(builder, loc, value, buffer, map, used);
+    closePoints();
+    for (const Group *group : {&decision.batch, &decision.depth})
+      for (const CutLoop &cut : group->loops)
+        blockOf.erase(cut.loop);
+  }
+  flatRows = flatten(builder, loc, buffer);
+  decision.rowStep = depthStride;
+}
+
 /// Packs columns that lie along the depth in memory: squares of vectors are
 /// turned in registers, the rest goes element by element.
 void Emitter::packTransposed(Value buffer, const Group &depth) {
@@ -1138,13 +1289,9 @@ void Emitter::emitInit(Value block) {
   closePoints();
 }
 
-/// Runs the code behind the sums over the block.
-void Emitter::emitEpilogue(Value block) {
-  OpBuilder::InsertionGuard guard(builder);
-  IRMapping mapping;
-  SmallVector<Value> operands;
-  AffineMap place =
-      openSums(decision.contraction.epilogueSlice, mapping, operands);
+/// Clones the code behind the sums for the open point.
+void Emitter::cloneEpilogue(Value block, AffineMap place, ValueRange operands,
+                            IRMapping &mapping) {
   mapping.map(
       decision.contraction.getSum(),
       AffineLoadOp::create(builder, loc, block, place, operands).getResult());
@@ -1152,54 +1299,193 @@ void Emitter::emitEpilogue(Value block) {
   for (Operation *op = sum->getNextNode();
        !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
     cloneOne(op, mapping);
+}
+
+/// Runs the code behind the sums over the block.
+void Emitter::emitEpilogue(Value block) {
+  OpBuilder::InsertionGuard guard(builder);
+  IRMapping mapping;
+  SmallVector<Value> operands;
+  AffineMap place =
+      openSums(decision.contraction.epilogueSlice, mapping, operands);
+  cloneEpilogue(block, place, operands, mapping);
   closePoints();
 }
 
-/// Where row `row` of the micro-tile begins in the operand, at depth 0 of the
-/// block; rows past the end read the last one.
-Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
-  AffineLoadOp load = decision.rowLoad;
+/// True if all blocks of the group are whole units.
+bool Emitter::isExact(const Group &group, int64_t unit) {
+  SmallVector<int64_t, 2> points = getBlockPoints(group);
+  return !points.empty() &&
+         llvm::all_of(points, [&](int64_t held) { return held % unit == 0; });
+}
+
+/// How many points of the group's block are left from `begin` on, at most
+/// `most`.
+Bounds Emitter::restOf(const Group &group, Value begin, int64_t most) {
+  Bounds count = pointsOf(group), rest;
+  unsigned dims = count.map.getNumDims();
+  SmallVector<AffineExpr> results{builder.getAffineConstantExpr(most)};
+  if (!isExact(group, most))
+    for (AffineExpr result : count.map.getResults())
+      results.push_back(result - builder.getAffineDimExpr(dims));
+  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
+  operands.insert(operands.begin() + dims, begin);
+  std::tie(rest.map, rest.operands) =
+      compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), results,
+                             builder.getContext()),
+              operands);
+  return rest;
+}
+
+/// Opens one point of a block by its number.
+void Emitter::openPoint(const Group &group, Value point) {
+  bool isOutermost = true;
+  for (const CutLoop &cut : group.loops) {
+    if (cut.isPlain())
+      continue;
+    AffineExpr at = builder.getAffineDimExpr(0).floorDiv(cut.weight);
+    if (!isOutermost)
+      at = at % cut.tile;
+    isOutermost = false;
+    if (cut.tile == 1)
+      continue;
+    auto apply = AffineApplyOp::create(builder, loc, AffineMap::get(1, 0, at),
+                                       ValueRange{point});
+    applies.push_back(apply);
+    pointOf[cut.loop] = apply;
+  }
+}
+
+/// The code behind the sums over one micro-tile.
+void Emitter::emitTileLoops(Value block, Value row, Value column,
+                            const Bounds &columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  MLIRContext *context = builder.getContext();
+  AffineExpr begin = builder.getAffineDimExpr(0);
+  AffineExpr step = builder.getAffineDimExpr(1);
+  auto sum = [&](Value from, Value by) {
+    auto apply = AffineApplyOp::create(
+        builder, loc, AffineMap::get(2, 0, begin + step), ValueRange{from, by});
+    applies.push_back(apply);
+    return apply;
+  };
+  Value i = makeLoop(restOf(decision.rows, row, decision.plan.tile.mr))
+                .getInductionVar();
+  openPoint(decision.rows, sum(row, i));
+  Value j = makeLoop(columns).getInductionVar();
+  pointOf[decision.columns.loops.back().loop] = sum(column, j);
   IRMapping mapping =
-      mapIvs({&decision.batch, &decision.rows, &decision.depth});
-  SmallVector<Value> operands =
-      llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-        return mapping.lookupOrDefault(value);
-      });
-  AffineMap map = load.getAffineMap();
-  int64_t offset;
+      mapIvs({&decision.batch, &decision.rows, &decision.columns});
+  cloneInto(decision.contraction.epilogueSlice, mapping);
+  AffineMap place = AffineMap::get(2, 0, {begin, step}, context);
+  cloneEpilogue(block, place, {i, j}, mapping);
+  closePoints();
+}
+
+/// Runs the code behind the sums over the micro-tile that has just been summed
+/// up.
+void Emitter::emitTileEpilogue(Value block, Value row, Value column) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t nr = decision.plan.tile.nr;
+  Bounds full{builder.getConstantAffineMap(nr), {}};
+  if (isExact(decision.columns, nr)) {
+    emitTileLoops(block, row, column, full);
+    return;
+  }
+  // Whole micro-tiles have whole vectors.
+  Bounds count = pointsOf(decision.columns);
+  unsigned dims = count.map.getNumDims();
+  SmallVector<AffineExpr> fits;
+  for (AffineExpr result : count.map.getResults())
+    fits.push_back(result - builder.getAffineDimExpr(dims) - nr);
+  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
+  operands.insert(operands.begin() + dims, column);
+  auto isFull = AffineIfOp::create(
+      builder, loc,
+      IntegerSet::get(dims + 1, count.map.getNumSymbols(), fits,
+                      SmallVector<bool>(fits.size(), false)),
+      operands, /*withElseRegion=*/true);
+  builder.setInsertionPoint(isFull.getThenBlock()->getTerminator());
+  emitTileLoops(block, row, column, full);
+  builder.setInsertionPoint(isFull.getElseBlock()->getTerminator());
+  emitTileLoops(block, row, column, restOf(decision.columns, column, nr));
+}
+
+/// Where the open row begins among all elements, at depth 0 of the block.
+std::pair<AffineMap, SmallVector<Value>> Emitter::rowBase() {
+  SmallVector<Value> operands;
+  SmallVector<AffineExpr> place;
   SmallVector<int64_t> strides;
-  (void)load.getMemRefType().getStridesAndOffset(strides, offset);
+  AffineMap map;
+  if (decision.rowMode == RowMode::InPlace) {
+    AffineLoadOp load = decision.rowLoad;
+    IRMapping mapping =
+        mapIvs({&decision.batch, &decision.rows, &decision.depth});
+    operands = llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
+      return mapping.lookupOrDefault(value);
+    });
+    map = load.getAffineMap();
+    int64_t offset;
+    (void)load.getMemRefType().getStridesAndOffset(strides, offset);
+  } else {
+    addRowPlace(place, operands);
+    map = AffineMap::get(operands.size(), 0, place, builder.getContext());
+    strides = computeStrides(aheadShape);
+  }
   AffineExpr base = builder.getAffineConstantExpr(0);
   for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides))
     base = base + index * stride;
-  // The bounds' operands and the origin join the map's.
-  unsigned dims = map.getNumDims();
-  Bounds bounds = pointsOf(decision.rows);
-  SmallVector<Value> all(ValueRange(operands).take_front(dims));
-  all.push_back(rowOrigin);
-  AffineExpr at = builder.getAffineDimExpr(dims) + row;
-  unsigned boundDims = bounds.map.getNumDims();
-  llvm::append_range(all, ArrayRef(bounds.operands).take_front(boundDims));
-  llvm::append_range(all, ValueRange(operands).drop_front(dims));
-  llvm::append_range(all, ArrayRef(bounds.operands).drop_front(boundDims));
-  SmallVector<AffineExpr> results{base + at * decision.rowStep};
-  bool isExact = decision.rows.points % decision.plan.tile.mr == 0 &&
-                 bounds.map.getNumResults() == 1;
-  if (!isExact)
-    for (AffineExpr count : bounds.map.getResults())
-      results.push_back(base + (count.shiftDims(boundDims, dims + 1)
-                                    .shiftSymbols(bounds.map.getNumSymbols(),
-                                                  map.getNumSymbols()) -
-                                1) *
-                                   decision.rowStep);
-  auto [composed, values] =
-      compose(AffineMap::get(dims + 1 + boundDims,
-                             map.getNumSymbols() + bounds.map.getNumSymbols(),
-                             results, builder.getContext()),
-              all);
-  if (isExact)
-    return AffineApplyOp::create(builder, loc, composed, values);
-  return AffineMinOp::create(builder, loc, composed, values);
+  return {AffineMap::get(map.getNumDims(), map.getNumSymbols(), base),
+          operands};
+}
+
+/// Where row `row` of the micro-tile begins among all elements, at depth 0 of
+/// the block.
+Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
+  AffineExpr at = builder.getAffineDimExpr(0) + row;
+  if (rowTable)
+    return AffineLoadOp::create(builder, loc, rowTable,
+                                AffineMap::get(1, 0, at),
+                                ValueRange{rowOrigin});
+  auto [base, operands] = rowBase();
+  unsigned dims = base.getNumDims();
+  AffineExpr address =
+      base.getResult(0) +
+      (builder.getAffineDimExpr(dims) + row) * *decision.rowStep;
+  operands.insert(operands.begin() + dims, rowOrigin);
+  auto [map, used] = compose(
+      AffineMap::get(dims + 1, base.getNumSymbols(), address), operands);
+  return AffineApplyOp::create(builder, loc, map, used);
+}
+
+/// Writes down where each row of the block begins; rows past the end are the
+/// last one again.
+void Emitter::fillRowTable() {
+  OpBuilder::InsertionGuard guard(builder);
+  Bounds count = pointsOf(decision.rows), points;
+  points.map = builder.getConstantAffineMap(
+      cast<MemRefType>(rowTable.getType()).getDimSize(0));
+  AffineForOp loop = makeLoop(points);
+  loop->setAttr(kVectorized, builder.getUnitAttr());
+  unsigned dims = count.map.getNumDims();
+  SmallVector<AffineExpr> results{builder.getAffineDimExpr(dims)};
+  if (!isExact(decision.rows, decision.plan.tile.mr))
+    for (AffineExpr result : count.map.getResults())
+      results.push_back(result - 1);
+  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
+  operands.insert(operands.begin() + dims, loop.getInductionVar());
+  auto [map, used] = compose(AffineMap::get(dims + 1, count.map.getNumSymbols(),
+                                            results, builder.getContext()),
+                             operands);
+  Value point = AffineMinOp::create(builder, loc, map, used);
+  openPoint(decision.rows, point);
+  auto [base, values] = rowBase();
+  pointOf.clear();
+  std::tie(map, used) = compose(base, values);
+  Value address = AffineApplyOp::create(builder, loc, map, used);
+  AffineStoreOp::create(builder, loc, address, rowTable,
+                        builder.getMultiDimIdentityMap(1),
+                        ValueRange{loop.getInductionVar()});
 }
 
 /// The element of a row at depth `k` of the block.
@@ -1209,7 +1495,8 @@ Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
   AffineExpr second = builder.getAffineDimExpr(1);
   MLIRContext *context = builder.getContext();
   switch (decision.rowMode) {
-  case RowMode::InPlace: {
+  case RowMode::InPlace:
+  case RowMode::Ahead: {
     Value index = arith::AddIOp::create(builder, loc, address, k);
     return memref::LoadOp::create(builder, loc, flatRows, index);
   }
@@ -1269,13 +1556,21 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
   };
   AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
   AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  mark(overColumns);
-  mark(overRows);
+  // The code behind the sums is still to be vectorized.
+  if (!decision.endsByTile) {
+    mark(overColumns);
+    mark(overRows);
+  }
   Value column = overColumns.getInductionVar();
   Value row = overRows.getInductionVar();
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   auto placeOf = [&](int64_t r, int64_t v) {
+    if (decision.endsByTile)
+      return AffineMap::get(2, 0,
+                            {builder.getAffineConstantExpr(r),
+                             builder.getAffineConstantExpr(v * lanes)},
+                            context);
     return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
   };
   // Packed columns: leading indices, then depth and column.
@@ -1301,7 +1596,7 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
               columnExpr, columnExpr.floorDiv(tile.nr),
               builder.getAffineConstantExpr(0));
   SmallVector<Value> addresses(tile.mr), sums;
-  if (decision.rowMode == RowMode::InPlace)
+  if (flatRows)
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
   // In the first block of depth the buffer holds nothing yet.
@@ -1356,17 +1651,8 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
       AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
                                   block, placeOf(r, v),
                                   ValueRange{row, column});
-}
-
-/// The operand of the rows as one row of elements.
-static Value flatten(OpBuilder &builder, Location loc, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (type.getRank() <= 1)
-    return memref;
-  ReassociationIndices all =
-      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
-  return memref::CollapseShapeOp::create(builder, loc, memref,
-                                         ArrayRef<ReassociationIndices>{all});
+  if (decision.endsByTile)
+    emitTileEpilogue(block, row, column);
 }
 
 void Emitter::emit() {
@@ -1380,6 +1666,7 @@ void Emitter::emit() {
   };
   int64_t rowCount = llvm::alignTo(decision.rows.points, tile.mr);
   int64_t columnStride = strideOf(decision.columns.points, tile.nr);
+  int64_t depthStride = strideOf(decision.depth.points, 1);
   if (decision.rowMode == RowMode::InPlace)
     flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
   if (AffineIfOp guard = decision.contraction.guard) {
@@ -1389,10 +1676,13 @@ void Emitter::emit() {
     builder.setInsertionPoint(around.getThenBlock()->getTerminator());
   }
   Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
+  if (decision.rowMode == RowMode::Ahead)
+    packRowsAhead(depthStride);
   openBlocks(decision.batch);
   openBlocks(decision.columns);
   openBlocks(decision.rows);
-  Value block = makeBuffer({rowCount, columnStride});
+  Value block = decision.endsByTile ? makeBuffer({tile.mr, tile.nr})
+                                    : makeBuffer({rowCount, columnStride});
   if (!columns) {
     SmallVector<int64_t> shape;
     addPackedShape(shape, decision.depth.points, columnStride);
@@ -1401,9 +1691,14 @@ void Emitter::emit() {
   }
   Value rows;
   if (decision.rowMode == RowMode::PackedByRow) {
-    rows = makeBuffer({rowCount, strideOf(decision.depth.points, 1)});
+    rows = makeBuffer({rowCount, depthStride});
     clearPadding(rows, 0, decision.rows, tile.mr);
   }
+  if (decision.rowMode == RowMode::InPlace &&
+      !(decision.rowStep && isExact(decision.rows, tile.mr)))
+    rowTable = memref::AllocOp::create(
+        builder, loc, MemRefType::get({rowCount}, builder.getIndexType()),
+        ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
   if (decision.rowMode == RowMode::PackedByDepth) {
     rows = makeBuffer(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
@@ -1425,11 +1720,14 @@ void Emitter::emit() {
       pack(rows, decision.rowSide(), decision.rows, decision.depth);
     if (decision.rowMode == RowMode::PackedByDepth)
       pack(rows, decision.rowSide(), decision.depth, decision.rows);
+    if (rowTable)
+      fillRowTable();
     emitKernel(block, rows, columns);
   }
   for (const CutLoop &cut : decision.depth.loops)
     blockOf.erase(cut.loop);
-  emitEpilogue(block);
+  if (!decision.endsByTile)
+    emitEpilogue(block);
   for (AffineApplyOp apply : llvm::reverse(applies))
     if (apply->use_empty())
       apply->erase();

@@ -433,4 +433,17 @@ void dropUnitLoops(func::FuncOp function) {
   }
 }
 
+bool isConstantInput(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto entry = argument
+                   ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                   : func::FuncOp();
+  if (!entry || !argument.getOwner()->isEntryBlock())
+    return false;
+  unsigned index = argument.getArgNumber();
+  return entry.getArgAttr(index, "polynest.constant") &&
+         !entry.getArgAttr(index, "polynest.mutable") &&
+         !entry.getArgAttr(index, "polynest.result");
+}
+
 } // namespace polynest

@@ -80,6 +80,10 @@ std::optional<uint64_t> getBufferBytes(mlir::MemRefType type);
 /// how deep they are nested; none if not known.
 std::optional<uint64_t> getInnerFootprint(mlir::Block *block, unsigned &depth);
 
+/// True if the value is an input of an entry that is bound once and never
+/// written.
+bool isConstantInput(mlir::Value value);
+
 //===----------------------------------------------------------------------===//
 // Changes
 //===----------------------------------------------------------------------===//

@@ -16,8 +16,10 @@ def BlockContractions
     private buffer of accumulators, for each block of the reduction the operand
     that runs in lanes packed row by row, the other one packed or read where it
     is, and a micro-kernel of vector FMAs over a register tile. Packs evaluate
-    all that is computed from one operand alone. What the sums start from and
-    what is done with them becomes a nest over the block each.
+    all that is computed from one operand alone; those of constant inputs are
+    made for the whole nest in front of it. What the sums start from and what is
+    done with them becomes a nest over the block each, or over the tile where
+    the reduction is one block.
 
     Before: `for i, j { r = for k iter_args(x) { x + A[i,k] * B[k,j] }; C[i,j] = r }`
     After:  `for jb, ib { S = init; for kb { pack B; for j, i { for k

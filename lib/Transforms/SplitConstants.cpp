@@ -21,6 +21,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -87,19 +88,6 @@ static std::optional<int64_t> bytesOf(MemRefType type) {
   if (*bytes > INT64_MAX / 2)
     return std::nullopt;
   return *bytes;
-}
-
-static bool isConstantInput(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto entry = argument
-                   ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                   : func::FuncOp();
-  if (!entry || !argument.getOwner()->isEntryBlock())
-    return false;
-  unsigned index = argument.getArgNumber();
-  return entry.getArgAttr(index, "polynest.constant") &&
-         !entry.getArgAttr(index, "polynest.mutable") &&
-         !entry.getArgAttr(index, "polynest.result");
 }
 
 /// True for an operation that only names or computes values.

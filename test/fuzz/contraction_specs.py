@@ -59,7 +59,7 @@ def common_spec(rng, flavor=None):
         "layouts": [rng.choice(["plain"] * 5 + ["view", "strides", "end"])
                     for _ in range(2)],
         "result": rng.choice(["plain"] * 6 + ["strided"]),
-        "constant": rng.random() < 0.1,
+        "constant": rng.random() < 0.3,
         "numerics": "strict" if rng.random() < 0.15 else "default",
         "runs": 1,
     }

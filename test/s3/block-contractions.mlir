@@ -1,7 +1,10 @@
 // Properties: a matrix product is cut in blocks with a private buffer of sums,
 // the columns packed before, the rows read where they are, and a micro-kernel
 // that fills the registers (@matmul, for 16 registers of 8 lanes and 32 of 16); rows
-// past the end read the last one again (@edge); a condition that stands still
+// past the end are the last one again (@edge); rows at uneven distances stay where
+// they are (@windows); constant operands are laid out once (@constant_rows,
+// @constant_columns); a short reduction needs no buffer for sums but that of a
+// tile, which the code behind the sums follows (@short); a condition that stands still
 // ends up around all (@guarded); what starts the sums and what
 // follows them runs over the block (@bias); a convolution packs windows of one
 // block only (@convolution); a row count that is not constant (@dynamic);
@@ -13,8 +16,8 @@
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=512 vector-registers=32 l1-size-kib=48 l2-size-kib=1024}))' | FileCheck %s --check-prefixes=CHECK,AVX512
 
-// With AVX2 6 rows of 2 vectors of 8. Depth: 3/4 of 32 KiB hold 24576 / (4 * (16
-// + 2 * 6)) = 219 rows of both panels; 512 in 3 parts of whole vectors: 176.
+// With AVX2 4 rows of 3 vectors of 8. Depth: 3/4 of 32 KiB hold 24576 / (4 * (24
+// + 2 * 4)) = 192 rows of both panels; 512 in 3 parts of whole vectors: 176.
 // With AVX-512 6 rows of 4 vectors of 16: 36864 / (4 * (64 + 2 * 6)) = 121; 512
 // in 5 parts of whole vectors: 112.
 // CHECK-LABEL: func @matmul
@@ -22,13 +25,14 @@
 //       CHECK: %[[ROWS:.+]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1]]
 //
 // The columns, once: blocks of panels, each as deep as the matrix.
-//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x16xf32>
+//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x24xf32>
 //      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x64xf32>
+// Zeros first where no column is.
+//        AVX2: affine.store %cst{{.*}}, %[[B]]
 //       CHECK: affine.for %[[K:.+]] = 0 to 512 {
-//       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
-//        AVX2: affine.for %[[P:.+]] = 0 to [[PANELS]] {
-//      AVX512: affine.for %[[P:.+]] = 0 to min #{{.+}}(%[[JB]]) {
-//       CHECK: affine.for %[[L:.+]] = 0 to {{16|64}} {
+//  CHECK-NEXT: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
+//       CHECK: affine.for %[[P:.+]] = 0 to min #{{.+}}(%[[JB]]) {
+//       CHECK: affine.for %[[L:.+]] = 0 to {{min|64}}
 //       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[K]], %[[JB]]
 //       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[K]], %[[L]]]
 //
@@ -41,16 +45,16 @@
 //      AVX512: affine.for %[[KB:.+]] = 0 to 5 {
 //
 // The micro-kernel.
-//        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step 16
+//        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step 24
 //      AVX512: affine.for %[[J:.+]] = 0 to {{.*}} step 64
-//       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step 6
+//       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step {{4|6}}
 //       CHECK: %[[START:.+]] = vector.broadcast %cst
 //       CHECK: %[[FIRST:.+]] = arith.cmpi eq, %[[KB]],
 //       CHECK: %[[HELD:.+]] = affine.vector_load %[[S]][%[[I]], %[[J]]]
 //  CHECK-NEXT: arith.select %[[FIRST]], %[[START]], %[[HELD]]
 //        AVX2: :12 = affine.for %[[K:.+]] = 0 to {{.*}}vector<8xf32>
 //      AVX512: :24 = affine.for %[[K:.+]] = 0 to {{.*}}vector<16xf32>
-//        AVX2: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 16, %[[KB]] * 176 + %[[K]], 0]
+//        AVX2: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 24, %[[KB]] * 176 + %[[K]], 0]
 //      AVX512: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 64, %[[KB]] * 112 + %[[K]], 0]
 //       CHECK: %[[A:.+]] = memref.load %[[ROWS]]
 //       CHECK: %[[AA:.+]] = vector.broadcast %[[A]]
@@ -83,7 +87,12 @@ func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,
 }
 
 // CHECK-LABEL: func @edge
-//       CHECK: affine.min
+//       CHECK: %[[TABLE:.+]] = memref.alloc() {{.+}} : memref<{{.+}}xindex>
+//       CHECK: %[[ROW:[0-9]+]] = affine.min
+//  CHECK-NEXT: %[[PLACE:.+]] = affine.apply #{{.+}}%[[ROW]]
+//  CHECK-NEXT: affine.store %[[PLACE]], %[[TABLE]][
+//       CHECK: affine.load %[[TABLE]]
+//       CHECK: vector.fma
 //       CHECK: return
 func.func @edge(%a: memref<67x64xf32>, %b: memref<64x35xf32>,
                 %c: memref<67x35xf32> {polynest.result}) {
@@ -317,6 +326,137 @@ func.func @guarded(%a: memref<?x?xf32>, %b: memref<?x?xf32>,
         }
         affine.store %r, %c[%i, %j] : memref<?x?xf32>
       }
+    }
+  }
+  return
+}
+
+// Channels last: a row of the image's window is contiguous, rows of the output
+// are not at even distances in the image.
+// CHECK-LABEL: func @windows
+//       CHECK: memref.collapse_shape %{{.+}} {{\[\[}}0, 1, 2]] : memref<18x18x64xf32>
+//       CHECK: %[[PLACE:.+]] = affine.apply
+//  CHECK-NEXT: affine.store %[[PLACE]], %{{.+}} : memref<{{[0-9]+}}xindex>
+//   CHECK-NOT: affine.load %{{.+}} : memref<18x18x64xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @windows(%x: memref<18x18x64xf32>, %w: memref<3x3x64x96xf32>,
+                   %c: memref<16x16x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to 16 {
+      affine.for %o = 0 to 96 {
+        %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+          %1 = affine.for %v = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+            %2 = affine.for %d = 0 to 64 iter_args(%s2 = %s1) -> f32 {
+              %a = affine.load %x[%i + %u, %j + %v, %d] : memref<18x18x64xf32>
+              %b = affine.load %w[%u, %v, %d, %o] : memref<3x3x64x96xf32>
+              %p = arith.mulf %a, %b : f32
+              %t = arith.addf %s2, %p : f32
+              affine.yield %t : f32
+            }
+            affine.yield %2 : f32
+          }
+          affine.yield %1 : f32
+        }
+        affine.store %0, %c[%i, %j, %o] : memref<16x16x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// Rows that are bound once: blocks of the depth, each contiguous, and zeros where
+// the last micro-tile reads past the end. The blocked nest does not read the
+// original.
+// CHECK-LABEL: func @constant_rows
+//  CHECK-SAME: %[[X:.+]]: memref<67x512xf32>
+//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.+}}x176xf32>
+//        AVX2: affine.store %cst{{.*}}, %[[B]]
+//        AVX2: %[[V:.+]] = affine.load %[[X]]
+//        AVX2: affine.store %[[V]], %[[B]]
+//        AVX2: %[[ROWS:.+]] = memref.collapse_shape %[[B]]
+//    AVX2-NOT: %[[X]]
+//        AVX2: memref.load %[[ROWS]]
+//       CHECK: return
+func.func @constant_rows(%a: memref<67x512xf32> {polynest.constant},
+                         %b: memref<512x96xf32>,
+                         %c: memref<67x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 67 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<67x512xf32>
+        %y = affine.load %b[%k, %j] : memref<512x96xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<67x96xf32>
+    }
+  }
+  return
+}
+
+// Columns that are bound once are packed in front even if one block of rows uses
+// them.
+// CHECK-LABEL: func @constant_columns
+//       CHECK: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.*}}x64x{{[0-9]+}}xf32>
+//       CHECK: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[B]]
+//       CHECK: memref.alloc()
+//   CHECK-NOT: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @constant_columns(%a: memref<16x64xf32>,
+                            %b: memref<64x96xf32> {polynest.constant},
+                            %c: memref<16x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<16x64xf32>
+        %y = affine.load %b[%k, %j] : memref<64x96xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<16x96xf32>
+    }
+  }
+  return
+}
+
+// Whole micro-tiles have a constant number of columns, the last one has not.
+// CHECK-LABEL: func @short
+//        AVX2: %[[S:.+]] = memref.alloc() {{.+}} : memref<[[MR:[0-9]+]]x[[NR:[0-9]+]]xf32>
+//        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step [[NR]]
+//        AVX2: affine.for %[[I:.+]] = 0 to {{.*}} step [[MR]]
+//        AVX2: affine.vector_store %{{.+}}, %[[S]][0, 0]
+//        AVX2: affine.if
+//        AVX2: affine.for %[[R:.+]] = 0 to [[MR]] {
+//        AVX2: affine.for %[[C:.+]] = 0 to [[NR]] {
+//        AVX2: %[[SUM:.+]] = affine.load %[[S]][%[[R]], %[[C]]]
+//        AVX2: %[[MAX:.+]] = arith.maximumf %[[SUM]]
+//        AVX2: affine.store %[[MAX]], %{{.+}} : memref<1000x1010xf32>
+//        AVX2: else
+//        AVX2: affine.for %{{.+}} = 0 to [[MR]] {
+//        AVX2: affine.for %{{.+}} = 0 to min
+//       CHECK: return
+func.func @short(%a: memref<1000x64xf32>, %b: memref<64x1010xf32>,
+                 %c: memref<1000x1010xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 1000 {
+    affine.for %j = 0 to 1010 {
+      %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<1000x64xf32>
+        %y = affine.load %b[%k, %j] : memref<64x1010xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      %m = arith.maximumf %r, %zero : f32
+      affine.store %m, %c[%i, %j] : memref<1000x1010xf32>
     }
   }
   return
