@@ -3,101 +3,15 @@
 
 #include "Analysis/Contraction.h"
 
+#include "Analysis/NestParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::affine;
 
 namespace polynest {
-
-/// The only loop of a block, or null.
-static AffineForOp getOnlyLoop(Block *block) {
-  AffineForOp only;
-  for (Operation &op : *block)
-    if (auto loop = dyn_cast<AffineForOp>(op)) {
-      if (only)
-        return {};
-      only = loop;
-    }
-  return only;
-}
-
-/// A loop that alone makes up the body of `loop`, or null.
-static AffineForOp getPerfectChild(AffineForOp loop) {
-  auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
-  return inner && inner->getNextNode() == loop.getBody()->getTerminator()
-             ? inner
-             : AffineForOp();
-}
-
-/// True for operations that may be computed again somewhere else as long as no
-/// memory changes in between.
-static bool isReadOnly(Operation *op) {
-  if (isa<AffineLoadOp, memref::LoadOp>(op))
-    return true;
-  if (isa<AffineIfOp, scf::IfOp>(op))
-    return llvm::all_of(op->getRegions(), [](Region &region) {
-      return llvm::all_of(region.getOps(), [](Operation &inner) {
-        return inner.hasTrait<OpTrait::IsTerminator>() || isReadOnly(&inner);
-      });
-    });
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         !op->hasTrait<OpTrait::IsTerminator>();
-}
-
-namespace {
-/// Collects what computes values inside a nest.
-class SliceCollector {
-public:
-  explicit SliceCollector(AffineForOp root) : root(root) {}
-
-  /// Adds what computes `value`; fails where it is not read-only code or
-  /// depends on a carried value.
-  LogicalResult add(Value value);
-
-  llvm::SetVector<Operation *> ops;
-  /// Loops whose induction variables are used.
-  llvm::SmallPtrSet<Operation *, 8> loops;
-
-private:
-  AffineForOp root;
-};
-} // namespace
-
-LogicalResult SliceCollector::add(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *owner = argument.getOwner()->getParentOp();
-    if (!root->isAncestor(owner))
-      return success();
-    auto loop = dyn_cast<AffineForOp>(owner);
-    if (!loop || argument != loop.getInductionVar())
-      return failure();
-    loops.insert(loop);
-    return success();
-  }
-  Operation *op = value.getDefiningOp();
-  if (!root->isAncestor(op) || ops.contains(op))
-    return success();
-  if (!isReadOnly(op))
-    return failure();
-  // Also what operations nested in it use from outside of it.
-  LogicalResult result = success();
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands()) {
-      Operation *home = operand.getParentBlock()->getParentOp();
-      if (!op->isAncestor(home) && failed(add(operand)))
-        result = failure();
-    }
-  });
-  ops.insert(op);
-  return result;
-}
 
 /// Splits the sum of the innermost reduction loop in its parts.
 static LogicalResult matchSum(AffineForOp loop, Contraction &contraction) {
@@ -147,22 +61,6 @@ static LogicalResult matchReductionBand(AffineForOp outermost,
       return failure();
     loop = inner;
   }
-}
-
-/// Why the bounds of a loop do not make a rectangle with the others, or empty.
-static StringRef reasonOfBounds(AffineForOp loop, AffineForOp root) {
-  if (loop.getStepAsInt() <= 0)
-    return "a loop has step 0";
-  if (loop.getLowerBoundMap().getNumResults() != 1 ||
-      loop.getUpperBoundMap().getNumResults() != 1)
-    return "a bound is a minimum or maximum";
-  auto isInside = [&](Value operand) {
-    return root->isAncestor(operand.getParentBlock()->getParentOp());
-  };
-  if (llvm::any_of(loop.getLowerBoundOperands(), isInside) ||
-      llvm::any_of(loop.getUpperBoundOperands(), isInside))
-    return "the bounds of a loop depend on another";
-  return {};
 }
 
 /// Collects the slices of both operands and sorts the loops by them.
@@ -224,19 +122,6 @@ static StringRef collectAround(Contraction &contraction) {
   }
   contraction.epilogueSlice = before.ops.takeVector();
   return {};
-}
-
-/// The condition that alone makes up the body of `loop`, has one branch and
-/// does not change inside `root`; or null.
-static AffineIfOp getGuard(AffineForOp loop, AffineForOp root) {
-  auto guard = dyn_cast<AffineIfOp>(loop.getBody()->front());
-  if (!guard || guard->getNextNode() != loop.getBody()->getTerminator() ||
-      guard.hasElse() || guard.getNumResults() != 0 ||
-      llvm::any_of(guard.getOperands(), [&](Value operand) {
-        return root->isAncestor(operand.getParentBlock()->getParentOp());
-      }))
-    return {};
-  return guard;
 }
 
 FailureOr<Contraction> matchContraction(AffineForOp root, std::string &reason) {
