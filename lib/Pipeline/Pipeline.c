@@ -90,6 +90,18 @@ static void print_contraction_options(pn_buffer_t *buffer,
                    cache_share_kib(&target->caches[1]), target->cores);
 }
 
+static void print_reduction_options(pn_buffer_t *buffer,
+                                    const pn_pipeline_env_t *env) {
+  const pn_target_info_t *target = env->target;
+  pn_buffer_printf(buffer,
+                   "vector-width-bits=%d vector-registers=%d fma-ports=%d "
+                   "load-ports=%d l1-size-kib=%d l2-size-kib=%d",
+                   target->vector_bits, target->vector_registers,
+                   target->fma_ports, target->load_ports,
+                   cache_share_kib(&target->caches[0]),
+                   cache_share_kib(&target->caches[1]));
+}
+
 static void print_stream_options(pn_buffer_t *buffer,
                                  const pn_pipeline_env_t *env) {
   pn_buffer_printf(buffer, "threshold-kib=%" PRId64,
@@ -149,6 +161,10 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-stream-reductions",
+     .anchor = ON_FUNC,
+     .print_options = print_reduction_options,
+     .is_optimization = true},
     {.flag = "polynest-block-contractions",
      .anchor = ON_FUNC,
      .print_options = print_contraction_options,
@@ -173,7 +189,7 @@ static const pn_pass_row_t s3_rows[] = {
      .print_options = print_stream_options,
      .is_optimization = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
-    /* S4 canonicalizes what is then left. */
+    {.flag = "canonicalize"},
     {.flag = "cse"},
 };
 
@@ -206,7 +222,7 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "convert-cf-to-llvm"},
     {.flag = "convert-func-to-llvm"},
     {.flag = "reconcile-unrealized-casts"},
-    /* LLVM folds what is left of descriptors, the same way. */
+    {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-fence-streams",
      .anchor = "llvm.func",

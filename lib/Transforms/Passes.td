@@ -287,18 +287,7 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
             and one vector at `[27]`, for lanes 27 to 34.
 
     Accesses whose lanes are not contiguous, reversed, or 2 to 4 apart in a row
-    are made lane by lane, which the cost counts. A `memref.load` of a row that
-    data choose is contiguous where its last index runs with the lanes.
-    Assertions are asked for all lanes at once.
-
-    Where lanes stand in different rows and a loop inside moves along the rows,
-    `width` iterations of that loop are made at once: each row is loaded (or
-    stored) as one vector and the square of them turned in registers. This is
-    how transposes and sums along rows run. Rows to turn that are many, with
-    something else contiguous along the lanes, are turned 64 at a time, under a
-    loop over such blocks.
-
-    Remarks: `applied` with
+    are made lane by lane, which the cost counts. Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost
     loop left scalar.
   }];
@@ -318,6 +307,55 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numApplied", "num-applied", "Loops vectorized">,
     Statistic<"numDeclined", "num-declined", "Innermost loops left scalar">
+  ];
+}
+
+def StreamReductions
+    : Pass<"polynest-stream-reductions", "mlir::func::FuncOp"> {
+  let summary = "Read the operand of a reduction once, row by row";
+  let description = [{
+    Recognizes nests that combine the rows of an operand, contiguous along a
+    parallel loop, into one row of sums or a few (sums over the first axis,
+    vector times matrix, products of up to 16 rows), whichever loop is
+    innermost and whether sums are carried by loops or in memory. A run of
+    columns keeps its sums in a private buffer that fits L1; rows of the operand
+    pass over it 4 or 8 at a time; rows of the result share what is loaded.
+    Where there are few runs, the reduction is cut in parts of a size that shape
+    and target alone decide, each with sums of its own, combined in order.
+
+    Before: `for n { r = for k iter_args(x) { x + a[k] * B[k,n] }; c[n] = r }`
+    After:  `for kb { S[kb,:] = -0.0; for k step 8 { for n { S[kb,n] +=
+            a[k] * B[k,n] + ... + a[k+7] * B[k+7,n] } } }
+            for n { c[n] = for kb iter_args(x) { x + S[kb,n] } }`
+
+    Legal if no parallel loop carries a dependence; values are combined with one
+    operation that is associative and commutative. Declines where an operand is
+    strided along the columns, windows overlap, more rows use the operand again,
+    or the reduction is short. Remarks: `applied` with the unrolling, columns of
+    a run and iterations of a part (0: all); `declined` with the reason. Loops
+    it makes are marked `polynest.streamed`; a second run changes nothing.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect",
+                           "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"vectorWidthBits", "vector-width-bits", "int64_t", /*default=*/"256",
+           "Bits of a vector register, a power of two from 64 to 2048">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Number of vector registers, 8 to 256">,
+    Option<"fmaPorts", "fma-ports", "int64_t", /*default=*/"2",
+           "Multiply-adds started a cycle, 1 to 16">,
+    Option<"loadPorts", "load-ports", "int64_t", /*default=*/"2",
+           "Vector loads a cycle, 1 to 16">,
+    Option<"l1SizeKib", "l1-size-kib", "int64_t", /*default=*/"32",
+           "One core's first-level data cache, 4 to 65536">,
+    Option<"l2SizeKib", "l2-size-kib", "int64_t", /*default=*/"512",
+           "One core's second-level cache, 16 to 1048576">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Reductions that stream">,
+    Statistic<"numDeclined", "num-declined", "Reductions left">
   ];
 }
 

@@ -69,6 +69,20 @@ def test_random(family, count, tmp_path):
     assert f"{count} cases, 0 failures" in done.stdout
 
 
+def test_reductions():
+    """Sums over the first axis, products of few rows, and their like."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "test" / "fuzz" / "reduction_fuzz.py",
+         "--count", "120"],
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "120 cases, 0 failures" in done.stdout
+    # Most of what is left is too small.
+    assert int(done.stdout.split()[-2]) > 40
+
+
 def kept_specs():
     path = Path(__file__).resolve().parent / "contraction_specs.json"
     return json.loads(path.read_text())

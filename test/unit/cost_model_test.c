@@ -6,6 +6,7 @@
 
 #include "Target/ContractionModel.h"
 #include "Target/CostModel.h"
+#include "Target/ReductionModel.h"
 #include "Target/Row.h"
 #include "check.h"
 
@@ -375,6 +376,103 @@ static void row_strides(void) {
   CHECK(pn_model_row_stride(13, 16, 0, 64) == 16);
 }
 
+/* Groups, runs, chunks and parts of reductions on known chips. */
+static void reduction_plans(void) {
+  pn_model_core_t core = core_of("haswell", 4);
+  CHECK(core.caches[0].size_kib == 32 && core.caches[1].size_kib == 256);
+  pn_model_reduction_t sums = {.rows = 1,
+                               .batch = 1,
+                               .columns = {1, {4096}},
+                               .outer_depth = 4096,
+                               .inner_depth = 1,
+                               .stream_bytes = 4,
+                               .sum_bytes = 4};
+  pn_model_reduction_plan_t plan;
+  /* Half of L1 holds 4096 sums: one run, so 16 parts. Nobody waits. */
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.unroll == 8 && plan.jam == 1 && !plan.prefetch && !plan.chunk);
+  CHECK(plan.columns.points == 4096 && plan.part == 256);
+  /* The number of cores plays no part; twice the columns make two runs. */
+  sums.columns.trips[0] = 8192;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.columns.points == 4096 && plan.part == 512);
+  /* 8 columns of 4 bytes: half of L2 are 4096 rows, a sixteenth of the depth
+   * is more. */
+  sums.columns.trips[0] = 8;
+  sums.outer_depth = 1000000;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.part == 62504 && plan.part % plan.unroll == 0);
+  sums.outer_depth = 10000;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.part == 4096);
+  /* Too short for two parts. */
+  sums.outer_depth = 8191;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.part == 0);
+  /* Enough runs apart from each other. */
+  sums.outer_depth = 1000000;
+  sums.batch = 8;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.part == 0);
+  /* Nothing known but the form. */
+  sums.batch = 1;
+  sums.columns.trips[0] = sums.outer_depth = 0;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.columns.points == 1024 && plan.part == 256);
+
+  static const struct {
+    const char *chip;
+    int32_t unroll, jam;
+  } chips[] = {{"haswell", 4, 2}, {"skylake-avx512", 4, 4}, {"znver3", 4, 2}};
+  for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
+    core = core_of(chips[i].chip, 4);
+    pn_model_reduction_t product = {.rows = 8,
+                                    .batch = 1,
+                                    .columns = {1, {4096}},
+                                    .outer_depth = 4096,
+                                    .inner_depth = 1,
+                                    .stream_bytes = 4,
+                                    .sum_bytes = 4,
+                                    .multiplies = true};
+    CHECK(pn_model_reduction_plan(&core, &product, &plan));
+    printf("  %s: %d x %d, runs of %lld, chunks of %lld, parts of %lld\n",
+           chips[i].chip, plan.unroll, plan.jam, (long long)plan.columns.points,
+           (long long)plan.chunk, (long long)plan.part);
+    CHECK(plan.unroll == chips[i].unroll && plan.jam == chips[i].jam);
+    CHECK(plan.prefetch);
+    /* Sums of a run in a quarter of L2, of a chunk with its rows in L1. */
+    CHECK(plan.columns.points * 8 * 4 * 4 <=
+          (int64_t)core.caches[1].size_kib * 1024);
+    CHECK(plan.chunk * (8 * 4 + plan.unroll * 4) * 4 <=
+          (int64_t)core.caches[0].size_kib * 1024 * 3);
+    /* Rows that all share what is loaded take no turns. */
+    product.rows = 2;
+    CHECK(pn_model_reduction_plan(&core, &product, &plan));
+    CHECK(plan.jam == 2 && !plan.prefetch && !plan.chunk);
+  }
+  /* Columns of several loops, and what is out of range. */
+  core = core_of("haswell", 4);
+  pn_model_reduction_t images = {.rows = 1,
+                                 .batch = 64,
+                                 .columns = {2, {14, 20}},
+                                 .outer_depth = 96,
+                                 .inner_depth = 1,
+                                 .stream_bytes = 4,
+                                 .sum_bytes = 4};
+  CHECK(pn_model_reduction_plan(&core, &images, &plan));
+  CHECK(plan.columns.level == 0 && plan.columns.points == 280 && !plan.part);
+  images.rows = PN_MODEL_STREAM_ROWS + 1;
+  CHECK(!pn_model_reduction_plan(&core, &images, &plan) && !plan.unroll);
+  images.rows = 1;
+  images.outer_depth = -1;
+  CHECK(!pn_model_reduction_plan(&core, &images, &plan));
+  images.outer_depth = 96;
+  images.columns.count = 0;
+  CHECK(!pn_model_reduction_plan(&core, &images, &plan));
+  images.columns = (pn_model_loops_t){1, {INT64_MAX}};
+  CHECK(!pn_model_reduction_plan(&core, &images, &plan));
+}
+
 int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
@@ -389,5 +487,6 @@ int main(void) {
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
   CHECK_RUN(row_strides);
+  CHECK_RUN(reduction_plans);
   return check_result();
 }
