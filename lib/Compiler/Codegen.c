@@ -126,6 +126,51 @@ static pn_error_t *optimize(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return error;
 }
 
+static bool is_index_min_or_max(LLVMValueRef instruction,
+                                const unsigned *intrinsics, size_t count) {
+  if (LLVMGetInstructionOpcode(instruction) != LLVMCall)
+    return false;
+  LLVMTypeRef type = LLVMTypeOf(instruction);
+  if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+      LLVMGetIntTypeWidth(type) != 64)
+    return false;
+  unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(instruction));
+  for (size_t i = 0; i < count; ++i)
+    if (id && id == intrinsics[i])
+      return true;
+  return false;
+}
+
+/* Hides minima and maxima of indices, which clamp the rows that a block reads
+ * and bound its loops, behind a freeze, which makes no code. Loop strength
+ * reduction would else take each of them apart to find recurrences, for every
+ * address that is made of it: half of the code generator's time for a product
+ * of matrices, and more instructions in the end. */
+static void freeze_minima(LLVMModuleRef module) {
+  static const char *const names[] = {"llvm.smin", "llvm.smax", "llvm.umin",
+                                      "llvm.umax"};
+  enum { COUNT = sizeof(names) / sizeof(names[0]) };
+  unsigned intrinsics[COUNT];
+  for (size_t i = 0; i < COUNT; ++i)
+    intrinsics[i] = LLVMLookupIntrinsicID(names[i], strlen(names[i]));
+  LLVMBuilderRef builder =
+      LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+       f = LLVMGetNextFunction(f))
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+         block = LLVMGetNextBasicBlock(block))
+      for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+           i = LLVMGetNextInstruction(i)) {
+        if (!is_index_min_or_max(i, intrinsics, COUNT))
+          continue;
+        LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(i));
+        LLVMValueRef frozen = LLVMBuildFreeze(builder, i, "");
+        LLVMReplaceAllUsesWith(i, frozen);
+        LLVMSetOperand(frozen, 0, i);
+      }
+  LLVMDisposeBuilder(builder);
+}
+
 /* Collects what LLVM has to say: its own handler would print and exit. */
 static void on_llvm_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   static const pn_severity_t severities[] = {
@@ -211,6 +256,7 @@ static void *part_compile(void *data) {
   pn_part_t *part = data;
   int64_t start = pn_clock_ns();
   part->error = optimize(part->llvm, part->machine, part->options);
+  freeze_minima(part->llvm);
   int64_t optimized = pn_clock_ns();
   if (!part->error)
     part->error = emit(part->llvm, part->machine, &part->object);

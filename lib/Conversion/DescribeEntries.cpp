@@ -45,6 +45,8 @@ namespace polynest {
 
 static constexpr StringLiteral kSymbol = "polynest.symbol";
 static constexpr StringLiteral kInit = "polynest.init";
+/// What convert-func-to-llvm knows a function without descriptors by.
+static constexpr StringLiteral kBarePointers = "llvm.bareptr";
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -274,6 +276,24 @@ static FailureOr<int64_t> describeHidden(func::FuncOp entry, unsigned i,
   return bytes;
 }
 
+/// True if the type says all but the address.
+static bool isAddressEnough(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return !memref || (memref.hasStaticShape() &&
+                     succeeded(memref.getStridesAndOffset(strides, offset)) &&
+                     !ShapedType::isDynamic(offset) &&
+                     !ShapedType::isDynamicShape(strides));
+}
+
+/// A function that only has arguments of static form takes their addresses in
+/// place of descriptors: less to load, to pass on and to clean up.
+static void passAddresses(func::FuncOp function) {
+  if (llvm::all_of(function.getArgumentTypes(), isAddressEnough))
+    function->setAttr(kBarePointers, UnitAttr::get(function.getContext()));
+}
+
 /// Also leaves `polynest.arg_ranks` (-1 for a scalar, -2 for the arena, -3 for
 /// the state), `polynest.arena_bytes` and `polynest.state_bytes` on the entry,
 /// for polynest-lower-entries.
@@ -309,6 +329,7 @@ static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
   entry->setAttr("polynest.arg_ranks", builder.getDenseI64ArrayAttr(ranks));
   entry->setAttr("polynest.arena_bytes", builder.getI64IntegerAttr(arena));
   entry->setAttr("polynest.state_bytes", builder.getI64IntegerAttr(state));
+  passAddresses(entry);
   // What fills a state is not for callers to look up.
   if (entry->hasAttr(kInit))
     return success();
@@ -327,13 +348,14 @@ static LogicalResult describeEntry(raw_ostream &os, func::FuncOp entry) {
 /// other, since neither survives the conversion to LLVM.
 static void describeKernel(func::FuncOp kernel) {
   SmallVector<int64_t> ranks, distinct;
+  Builder builder(kernel.getContext());
+  passAddresses(kernel);
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
     ranks.push_back(memref ? memref.getRank() : -1);
     if (memref && kernel.getArgAttr(i, "llvm.noalias"))
       distinct.push_back(i);
   }
-  Builder builder(kernel.getContext());
   kernel->setAttr("polynest.arg_ranks", builder.getDenseI64ArrayAttr(ranks));
   kernel->setAttr("polynest.distinct", builder.getDenseI64ArrayAttr(distinct));
 }
@@ -346,6 +368,7 @@ struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
     llvm::StringSet<> used;
     chooseSymbols(getOperation(), used);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
+      function->removeAttr(kBarePointers);
       if (!function->hasAttr("polynest.entry")) {
         if (function->hasAttr("polynest.kernel"))
           describeKernel(function);

@@ -218,9 +218,16 @@ static void lowerAllAllocations(Emitter &emit) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// True if the function takes the address of each buffer and no descriptor.
+static bool takesAddresses(LLVMFuncOp function) {
+  return function->hasAttr("llvm.bareptr");
+}
+
 /// Number of LLVM parameters of one argument.
-static size_t parameterCount(int64_t rank) {
-  return rank < 0 ? (rank == kScalar ? 1 : 5) : 3 + 2 * rank;
+static size_t parameterCount(int64_t rank, bool isBare) {
+  if (isBare || rank == kScalar)
+    return 1;
+  return rank < 0 ? 5 : 3 + 2 * rank;
 }
 
 /// Tells LLVM which pointers of a kernel overlap no other.
@@ -230,12 +237,13 @@ static void markDistinctPointers(Emitter &emit, LLVMFuncOp kernel) {
   if (!ranks || !distinct)
     return;
   size_t at = 0;
+  bool isBare = takesAddresses(kernel);
   for (auto [i, rank] : llvm::enumerate(ranks.asArrayRef())) {
     // The second field of a descriptor is the pointer that code uses.
     if (llvm::is_contained(distinct.asArrayRef(), static_cast<int64_t>(i)))
-      kernel.setArgAttr(at + 1, LLVMDialect::getNoAliasAttrName(),
+      kernel.setArgAttr(isBare ? at : at + 1, LLVMDialect::getNoAliasAttrName(),
                         emit.builder.getUnitAttr());
-    at += parameterCount(rank);
+    at += parameterCount(rank, isBare);
   }
 }
 
@@ -359,14 +367,19 @@ static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
     return;
   }
   // allocated, aligned, offset, sizes[rank], strides[rank]: eight bytes each.
+  // An address alone is the aligned one.
+  size_t first = types.size() == 1 ? 1 : 0;
   for (auto [i, type] : llvm::enumerate(types))
-    out.push_back(
-        emit.load(type, emit.offset(pointer, static_cast<int64_t>(i) * 8)));
+    out.push_back(emit.load(
+        type, emit.offset(pointer, static_cast<int64_t>(first + i) * 8)));
 }
 
-/// A descriptor of bytes: both pointers, offset 0, their number, stride 1.
-static void appendBytes(Emitter &emit, Value base, int64_t bytes,
+/// Bytes: their address, or a descriptor with both pointers, offset 0, their
+/// number, stride 1.
+static void appendBytes(Emitter &emit, Value base, int64_t bytes, bool isBare,
                         SmallVectorImpl<Value> &out) {
+  if (isBare)
+    return out.push_back(base);
   out.append({base, base, emit.constant(emit.i64, 0),
               emit.constant(emit.i64, bytes), emit.constant(emit.i64, 1)});
 }
@@ -390,17 +403,18 @@ static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body,
   Value state = packed.getBody().front().getArgument(1);
   Value args = packed.getBody().front().getArgument(2);
   SmallVector<Value> operands;
+  bool isBare = takesAddresses(body);
   for (auto [i, rank] : llvm::enumerate(form.ranks)) {
-    size_t count = parameterCount(rank);
+    size_t count = parameterCount(rank, isBare);
     if (rank == kState) {
-      appendBytes(emit, state, form.stateBytes, operands);
+      appendBytes(emit, state, form.stateBytes, isBare, operands);
     } else if (rank == kArena) {
       LLVMFuncOp get =
           emit.declare("pn_rt_arena", emit.ptr, {emit.ptr, emit.i64});
       Value base =
           emit.call(get, {ctx, emit.constant(emit.i64, form.arenaBytes)});
       emit.returnIf(emit.isNull(base), kOutOfMemory);
-      appendBytes(emit, base, form.arenaBytes, operands);
+      appendBytes(emit, base, form.arenaBytes, isBare, operands);
     } else if (rank >= 0 && isUnread(body, operands.size(), count)) {
       // Nothing need be there: a constant that only init reads.
       for (Type type : params.take_front(count))

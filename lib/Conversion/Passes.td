@@ -135,7 +135,9 @@ def DescribeEntries : Pass<"polynest-describe-entries", "mlir::ModuleOp"> {
     First pass of S5, while signatures still have their types: writes each
     entry's inputs, results and arena size into the module attribute
     `polynest.info`, the text that executables and libraries carry. It fails
-    on an argument that no caller could pass.
+    on an argument that no caller could pass. Entries and kernels of which all
+    arguments have a static form are marked with `llvm.bareptr`: they take
+    addresses, where others take descriptors.
   }];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Entries described">,

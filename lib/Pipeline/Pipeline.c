@@ -189,7 +189,7 @@ static const pn_pass_row_t s3_rows[] = {
      .print_options = print_stream_options,
      .is_optimization = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
-    {.flag = "canonicalize"},
+    /* S4 canonicalizes what is then left. */
     {.flag = "cse"},
 };
 
@@ -222,7 +222,7 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "convert-cf-to-llvm"},
     {.flag = "convert-func-to-llvm"},
     {.flag = "reconcile-unrealized-casts"},
-    {.flag = "canonicalize"},
+    /* LLVM folds what is left of descriptors, the same way. */
     {.flag = "cse"},
     {.flag = "polynest-fence-streams",
      .anchor = "llvm.func",

@@ -287,7 +287,18 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
             and one vector at `[27]`, for lanes 27 to 34.
 
     Accesses whose lanes are not contiguous, reversed, or 2 to 4 apart in a row
-    are made lane by lane, which the cost counts. Remarks: `applied` with
+    are made lane by lane, which the cost counts. A `memref.load` of a row that
+    data choose is contiguous where its last index runs with the lanes.
+    Assertions are asked for all lanes at once.
+
+    Where lanes stand in different rows and a loop inside moves along the rows,
+    `width` iterations of that loop are made at once: each row is loaded (or
+    stored) as one vector and the square of them turned in registers. This is
+    how transposes and sums along rows run. Rows to turn that are many, with
+    something else contiguous along the lanes, are turned 64 at a time, under a
+    loop over such blocks.
+
+    Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost
     loop left scalar.
   }];

@@ -10,15 +10,14 @@
 // reductions of iter_args with an associative and commutative operation, whose
 // order of accumulation is free (numerics (a); products summed there become
 // fused, numerics (b)); bounds and conditions inside do not depend on it; all
-// that depends on it is elementwise, a load, a store, or a select of values
-// that may be computed without asking. A vector is moved back only where
-// running an iteration twice changes nothing.
-// Profitable when: the cost of the vector code, counted in operations with
-// memory accesses weighed by how their lanes lie (contiguous 1, strided s in
-// one row 2 s - 1, lane by lane 2 an element), is below that of the scalar
-// code with its own loops vectorized at best. One choice for each nest, by
-// dynamic programming over the tree of loops.
-// Limits: one upper bound that is not a whole number of vectors away; no
+// that depends on it is elementwise, a load, a store, an assertion, or a select
+// of values that may be computed without asking. A vector is moved back only
+// where running an iteration twice changes nothing. Profitable when: the cost
+// of the vector code, counted in operations with memory accesses weighed by how
+// their lanes lie (contiguous 1, strided s in one row 2 s - 1, lane by lane 2
+// an element), is below that of the scalar code with its own loops vectorized
+// at best. One choice for each nest, by dynamic programming over the tree of
+// loops. Limits: one upper bound that is not a whole number of vectors away; no
 // masks; conditions that depend on the loop only without memory accesses.
 // Cost: operations of the nest times its depth; one dependence question a loop
 // that would be worth it.
@@ -32,6 +31,7 @@
 #include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,6 +40,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 namespace polynest {
 #define GEN_PASS_DEF_VECTORIZENESTS
@@ -239,7 +241,9 @@ static StringRef whyNotInLanes(Block &block, const LaneFacts &facts, Value iv,
         return "loaded type has no vectors";
       continue;
     }
-    if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp, AffinePrefetchOp>(op))
+    // Unasked, assertions were excluded above.
+    if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp, AffinePrefetchOp,
+            cf::AssertOp>(op))
       continue;
     if (op.getNumRegions() || !isMemoryEffectFree(&op))
       return "operation has effects or regions";
@@ -300,6 +304,7 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
     facts.products[op] = found->second;
     facts.fusedProducts.insert(found->second);
   });
+  findSquares(loop, facts);
   facts.isRepeatable = isRepeatable(loop);
   return {};
 }
@@ -366,11 +371,18 @@ struct CostModel {
     return std::max(1.0,
                     double(getBits(type)) * lattice.width / machine.widthBits);
   }
+  bool inSquare(Operation *op) const;
   double ofAccess(Operation *op, Type type) const;
   double ofOp(Operation *op) const;
   double ofBlock(Block &block) const;
 };
 } // namespace
+
+bool CostModel::inSquare(Operation *op) const {
+  auto found = facts.squares.find(op->getParentOp());
+  return found != facts.squares.end() && lattice.width <= maxSquareLanes &&
+         llvm::is_contained(found->second, op);
+}
 
 double CostModel::ofAccess(Operation *op, Type type) const {
   double vectors = registersOf(type);
@@ -385,6 +397,9 @@ double CostModel::ofAccess(Operation *op, Type type) const {
   case LaneForm::Strided:
     return double(2 * lanes.stride - 1) * vectors;
   case LaneForm::Separate:
+    // One load or store a vector, and its part of turning the square.
+    if (inSquare(op))
+      return vectors * (1 + llvm::Log2_32(lattice.width));
     return 2 * lattice.width;
   }
   return 2 * lattice.width;
@@ -409,8 +424,10 @@ double CostModel::ofOp(Operation *op) const {
   if (!anyVarying(op->getResults(), facts))
     // Once for all interleaved vectors.
     return getOpCost(op) / interleave;
-  if (isa<memref::LoadOp>(op))
-    return 4 * lattice.width;
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return classifyLanes(load, iv, facts, lattice).form == LaneForm::Contiguous
+               ? registersOf(load.getType())
+               : 4 * lattice.width;
   if (isScalarizedByBackend(op))
     return lattice.width * (getOpCost(op) + 2);
   double vectors = 0;
@@ -469,23 +486,138 @@ static unsigned countOps(AffineForOp loop) {
   return count;
 }
 
+/// Those of them that each vector needs one of.
+static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
+  unsigned count = 0;
+  loop->walk([&](Operation *op) {
+    count += isa<AffineStoreOp>(op) || (!isa<AffineForOp, AffineApplyOp>(op) &&
+                                        anyVarying(op->getResults(), facts));
+  });
+  return count;
+}
+
+/// Cost for each vector of what is computed in an iteration besides
+/// accumulation.
+static double costBesideSums(AffineForOp loop, const LaneFacts &facts,
+                             const Accumulations &sums) {
+  double cost = 0;
+  loop->walk([&](Operation *op) {
+    if (!isa<AffineForOp, AffineLoadOp, AffineStoreOp>(op) &&
+        !sums.contains(op) && !facts.fusedProducts.contains(op) &&
+        anyVarying(op->getResults(), facts))
+      cost += getOpCost(op);
+  });
+  return cost;
+}
+
+/// Bits of a cache line, nearly everywhere.
+static constexpr unsigned lineBits = 512;
+
+/// True for a load or store that is contiguous along the lanes of `loop`.
+static bool movesAlongLanes(Operation *op, AffineForOp loop) {
+  return isa<AffineLoadOp, AffineStoreOp>(op) &&
+         classifyLanes(op, loop.getInductionVar(), LaneLattice()).form ==
+             LaneForm::Contiguous;
+}
+
+/// Most vectors an iteration where squares are turned. Rows of them often lie a
+/// power of two apart, in a few sets of the first cache: more rows at once than
+/// it has ways throw each other out, and so one vector of lanes is enough. What
+/// moves along the lanes in the same loop should fill a line, though.
+static unsigned mostOfSquares(AffineForOp loop, const LaneFacts &facts,
+                              unsigned width) {
+  unsigned bits = lineBits;
+  for (const auto &[inner, accesses] : facts.squares)
+    for (Operation &op : *cast<AffineForOp>(inner).getBody())
+      if (movesAlongLanes(&op, loop)) {
+        auto store = dyn_cast<AffineStoreOp>(op);
+        bits = std::min(
+            bits, width * getBits(store ? store.getValueToStore().getType()
+                                        : op.getResult(0).getType()));
+      }
+  return std::max(1u, lineBits / bits);
+}
+
+/// Rows that are turned before the lanes move on, where memory is walked in two
+/// directions: few enough pages for the first level of address translation,
+/// and enough of each row for a page to be open a while.
+static constexpr int64_t rowsOfBlock = 64;
+
+/// The loop inside of a plan whose rows should be turned a block at a time: all
+/// iterations of both loops are independent, and what moves along the lanes
+/// would come back to a page only after all the rows.
+static AffineForOp findRowsToBlock(const VectorPlan &plan,
+                                   DependenceAnalysis &dependences) {
+  AffineForOp loop = plan.loop;
+  auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
+  if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
+      loop.getNumResults() || inner.getNumResults() ||
+      !plan.facts.squares.contains(inner) || plan.width > maxSquareLanes ||
+      !inner.hasConstantLowerBound())
+    return {};
+  std::optional<uint64_t> trips = getTripCount(inner);
+  if ((trips && *trips < uint64_t(8 * rowsOfBlock)) ||
+      llvm::none_of(*inner.getBody(),
+                    [&](Operation &op) { return movesAlongLanes(&op, loop); }))
+    return {};
+  return dependences.loopIsParallel(inner) ? inner : AffineForOp();
+}
+
+/// Puts a loop over blocks of the rows around `loop`; gives it and, for the
+/// rows that are left, the old loop.
+static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
+                                             AffineForOp inner) {
+  OpBuilder builder(loop);
+  Location loc = inner.getLoc();
+  int64_t first = inner.getConstantLowerBound();
+  AffineMap upper = inner.getUpperBoundMap();
+  AffineExpr whole =
+      (upper.getResult(0) - first).floorDiv(rowsOfBlock) * rowsOfBlock + first;
+  AffineMap middle = simplifyAffineMap(AffineMap::get(
+      upper.getNumDims(), upper.getNumSymbols(), whole, loop.getContext()));
+  SmallVector<Value> operands(inner.getUpperBoundOperands());
+  auto block = AffineForOp::create(builder, loc, ValueRange(),
+                                   builder.getConstantAffineMap(first),
+                                   operands, middle, rowsOfBlock);
+  OpBuilder inside = OpBuilder::atBlockTerminator(block.getBody());
+  auto copy = cast<AffineForOp>(inside.clone(*loop));
+  auto rows = cast<AffineForOp>(copy.getBody()->front());
+  AffineExpr dim = builder.getAffineDimExpr(0);
+  Value begin = block.getInductionVar();
+  rows.setLowerBound(begin, AffineMap::get(1, 0, dim));
+  rows.setUpperBound(begin, AffineMap::get(1, 0, dim + rowsOfBlock));
+  std::optional<uint64_t> trips = getTripCount(inner);
+  if (trips && *trips % rowsOfBlock == 0) {
+    loop.erase();
+    return {block};
+  }
+  inner.setLowerBound(operands, middle);
+  return {block, loop};
+}
+
 /// Vectors an iteration: enough independent accumulators to hide the latency of
 /// an FMA, within the registers; else a few while the body is small.
 static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
+                                 const Accumulations &sums,
                                  const TripInfo &trip, unsigned width,
                                  const VectorMachine &machine) {
   unsigned accumulators = countAccumulators(loop, facts);
   unsigned ops = countOps(loop);
   unsigned most;
   if (accumulators) {
-    unsigned wanted =
-        llvm::divideCeil(machine.fmaLatency * machine.fmaPorts, accumulators);
+    // While a vector's other operations are computed, its sum waits for none.
+    double others = costBesideSums(loop, facts, sums);
+    unsigned wanted = std::ceil(machine.fmaLatency * machine.fmaPorts /
+                                std::max(double(accumulators), others / 2));
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
     most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u)}));
   } else {
+    ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
   }
+  if (!facts.squares.empty() && width <= maxSquareLanes)
+    most = std::min(most, mostOfSquares(loop, facts, width));
   if (trip.most)
     most = std::min<int64_t>(
         most, std::max<int64_t>(1, llvm::divideCeil(*trip.most, width)));
@@ -681,7 +813,7 @@ void NestPlanner::consider(LoopNode &node) {
     VectorPlan plan = base;
     plan.width = width;
     plan.interleave =
-        chooseInterleave(loop, plan.facts, plan.trip, width, machine);
+        chooseInterleave(loop, plan.facts, sums, plan.trip, width, machine);
     planStages(plan, isHeavy);
     double cost = costOf(plan, scalar);
     if (best && cost >= *best)
@@ -760,6 +892,32 @@ static LogicalResult checkOption(MLIRContext *context, StringRef name,
          << high;
 }
 
+/// Blocks the rows of all plans of a nest that want it; gives the nests there
+/// are then, none if nothing changed.
+static SmallVector<AffineForOp, 2>
+blockAllRows(AffineForOp root, ArrayRef<VectorPlan> plans,
+             DependenceAnalysis &dependences) {
+  SmallVector<std::pair<AffineForOp, AffineForOp>> wanted;
+  for (const VectorPlan &plan : plans)
+    if (AffineForOp inner = findRowsToBlock(plan, dependences))
+      wanted.push_back({plan.loop, inner});
+  SmallVector<AffineForOp, 2> nests;
+  for (auto [loop, inner] : wanted) {
+    remark(RemarkKind::Applied, loop.getLoc(), passName,
+           "rows are turned in blocks")
+        << arg("rows", rowsOfBlock);
+    bool isRoot = loop == root;
+    SmallVector<AffineForOp, 2> made = blockRows(loop, inner);
+    if (isRoot)
+      nests = made;
+    else
+      nests = {root};
+  }
+  if (!wanted.empty())
+    dependences.invalidate();
+  return nests;
+}
+
 namespace {
 struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
   using VectorizeNestsBase::VectorizeNestsBase;
@@ -789,8 +947,23 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
     collectAccumulations(getOperation(), sums);
     SmallVector<VectorPlan, 0> plans;
     SmallVector<std::pair<AffineForOp, std::string>> declined;
-    for (AffineForOp root : roots)
-      NestPlanner(machine, sums, dependences).plan(root, plans, declined);
+    for (AffineForOp root : roots) {
+      SmallVector<VectorPlan, 0> found;
+      SmallVector<std::pair<AffineForOp, std::string>> left;
+      NestPlanner(machine, sums, dependences).plan(root, found, left);
+      // Loops change where rows are turned in blocks; they are planned again.
+      SmallVector<AffineForOp, 2> changed =
+          blockAllRows(root, found, dependences);
+      if (!changed.empty()) {
+        found.clear();
+        left.clear();
+        for (AffineForOp loop : changed)
+          NestPlanner(machine, sums, dependences).plan(loop, found, left);
+      }
+      for (VectorPlan &plan : found)
+        plans.push_back(std::move(plan));
+      llvm::append_range(declined, left);
+    }
     for (auto &[loop, why] : declined)
       remark(RemarkKind::Declined, loop.getLoc(), passName, why);
     numDeclined += declined.size();

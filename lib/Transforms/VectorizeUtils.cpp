@@ -4,14 +4,17 @@
 
 #include "Transforms/VectorizeUtils.h"
 
+#include "Analysis/Aliasing.h"
 #include "mlir/Dialect/Affine/Analysis/Utils.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -75,6 +78,11 @@ std::optional<int64_t> getLaneDelta(AffineExpr expr, unsigned position,
   if (expr.getKind() == AffineExprKind::Mod)
     return left;
   return std::nullopt;
+}
+
+/// Bits of an integer or an index, which has 64.
+static unsigned getElementBits(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
 bool hasVectorLayout(Type elementType) {
@@ -160,6 +168,182 @@ LaneAccess classifyLanes(Operation *access, Value iv,
       return {LaneForm::Strided, *delta};
   }
   return {};
+}
+
+/// What an index computed by affine or integer operations gains from one lane
+/// to the next; none if that differs between lanes or is not known. Sums wrap
+/// around at the width of an index, as addresses do.
+static std::optional<int64_t> getIndexDelta(Value index, Value iv,
+                                            const LaneFacts &facts,
+                                            const LaneLattice &lattice) {
+  if (!facts.isVarying(index))
+    return 0;
+  if (index == iv)
+    return lattice.step;
+  auto of = [&](Value value) {
+    return getIndexDelta(value, iv, facts, lattice);
+  };
+  Operation *op = index.getDefiningOp();
+  if (auto apply = dyn_cast_or_null<AffineApplyOp>(op)) {
+    AffineValueMap map = getValueMap(apply);
+    std::optional<unsigned> position = findDim(map, iv);
+    for (Value operand : map.getOperands())
+      if (operand != iv && facts.isVarying(operand))
+        return std::nullopt;
+    if (!position)
+      return std::nullopt;
+    return getLaneDelta(map.getResult(0), *position, lattice);
+  }
+  if (auto add = dyn_cast_or_null<arith::AddIOp>(op)) {
+    std::optional<int64_t> left = of(add.getLhs()), right = of(add.getRhs());
+    if (left && right && getElementBits(index.getType()) == 64)
+      return *left + *right;
+    return std::nullopt;
+  }
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(op))
+    if (getElementBits(cast.getIn().getType()) == 64 &&
+        getElementBits(cast.getType()) == 64)
+      return of(cast.getIn());
+  return std::nullopt;
+}
+
+LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
+                         const LaneLattice &lattice) {
+  MemRefType type = load.getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (load.getIndices().empty() || !hasVectorLayout(type.getElementType()) ||
+      failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return {};
+  for (Value index : load.getIndices().drop_back())
+    if (facts.isVarying(index))
+      return {};
+  if (getIndexDelta(load.getIndices().back(), iv, facts, lattice) != 1)
+    return {};
+  return {LaneForm::Contiguous, 1};
+}
+
+//===----------------------------------------------------------------------===//
+// Squares
+//===----------------------------------------------------------------------===//
+
+/// True if the access is contiguous along the loop, an element each iteration.
+static bool movesAlongRow(Operation *access, AffineForOp loop) {
+  MemRefType type = getAccessedType(access);
+  AffineValueMap map = getIndexMap(access);
+  std::optional<unsigned> position = findDim(map, loop.getInductionVar());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!position || !hasVectorLayout(type.getElementType()) ||
+      failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  unsigned last = map.getNumResults() - 1;
+  for (unsigned d = 0; d <= last; ++d)
+    if (getLaneDelta(map.getResult(d), *position, LaneLattice()) != (d == last))
+      return false;
+  return true;
+}
+
+/// The accesses of an innermost loop that squares can be made of.
+static SmallVector<Operation *, 4> squareAccesses(AffineForOp loop, Value iv,
+                                                  const LaneFacts &facts) {
+  SmallVector<Operation *, 4> found;
+  if (loop.getStepAsInt() != 1 ||
+      loop.getLowerBoundMap().getNumResults() != 1 ||
+      loop.getUpperBoundMap().getNumResults() != 1)
+    return found;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (op.getNumRegions() ||
+        (!isa<AffineLoadOp, AffineStoreOp, memref::LoadOp>(op) &&
+         !isMemoryEffectFree(&op)))
+      return found;
+  SmallVector<Access, 4> accesses;
+  collectAccesses(loop, accesses);
+  for (const Access &access : accesses)
+    if (!access.memref)
+      return found;
+  auto meets = [&](Operation *op, Value memref, bool isStore) {
+    return llvm::any_of(accesses, [&](const Access &other) {
+      return other.op != op && (isStore || other.isWrite) &&
+             mayAlias(other.memref, memref);
+    });
+  };
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    auto store = dyn_cast<AffineStoreOp>(op);
+    if (!load && !store)
+      continue;
+    Value memref = load ? load.getMemRef() : store.getMemRef();
+    if (classifyLanes(&op, iv, LaneLattice()).form == LaneForm::Separate &&
+        movesAlongRow(&op, loop) && !meets(&op, memref, bool(store)) &&
+        (store || facts.isVarying(load.getResult())))
+      found.push_back(&op);
+  }
+  return found;
+}
+
+void findSquares(AffineForOp loop, LaneFacts &facts) {
+  loop->walk([&](AffineForOp inner) {
+    if (inner == loop)
+      return;
+    SmallVector<Operation *, 4> found =
+        squareAccesses(inner, loop.getInductionVar(), facts);
+    if (!found.empty())
+      facts.squares[inner] = found;
+  });
+}
+
+void turnSquare(OpBuilder &builder, Location loc,
+                MutableArrayRef<Value> vectors) {
+  auto type = cast<VectorType>(vectors.front().getType());
+  int64_t lanes = type.getNumElements();
+  // Units interleave two registers within each 128 bits, so that runs of `run`
+  // lanes alternate; halves wider than that change places whole.
+  int64_t part = std::max<int64_t>(
+      1, 128 / int64_t(getElementBits(type.getElementType())));
+  part = std::min(part, lanes);
+  auto shuffle = [&](Value a, Value b, function_ref<int64_t(int64_t)> pick) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order.push_back(pick(lane));
+    return vector::ShuffleOp::create(builder, loc, a, b, order).getResult();
+  };
+  for (int64_t run = 1; run < lanes; run *= 2) {
+    SmallVector<Value> next(vectors.size());
+    for (int64_t v = 0; v < lanes; ++v) {
+      if (v & run)
+        continue;
+      Value a = vectors[v], b = vectors[v + run];
+      for (int64_t upper = 0; upper < 2; ++upper)
+        next[v + upper * run] = shuffle(a, b, [&](int64_t lane) {
+          if (run >= part) {
+            // Runs `upper`, then `upper` of the other one.
+            bool isSecond = lane & run;
+            int64_t from = (lane & ~run) + upper * run;
+            return isSecond ? lanes + from : from;
+          }
+          int64_t base = lane - lane % part, at = lane % part;
+          int64_t block = at / run, inBlock = at % run;
+          int64_t from =
+              base + upper * (part / 2) + (block / 2) * run + inBlock;
+          return block % 2 ? lanes + from : from;
+        });
+    }
+    llvm::copy(next, vectors.begin());
+  }
+  if (part <= 2)
+    return;
+  // Interleaving leaves the vectors of each group of `part` in bit-reversed
+  // order: vector v holds the column whose bits are those of v reversed.
+  SmallVector<Value> ordered(vectors.size());
+  unsigned bits = llvm::Log2_64(uint64_t(part));
+  for (int64_t v = 0; v < lanes; ++v) {
+    int64_t low = v % part, column = v - low;
+    for (unsigned bit = 0; bit < bits; ++bit)
+      column += ((low >> bit) & 1) << (bits - 1 - bit);
+    ordered[column] = vectors[v];
+  }
+  llvm::copy(ordered, vectors.begin());
 }
 
 //===----------------------------------------------------------------------===//
@@ -408,7 +592,15 @@ private:
   void emitStore(OpBuilder &builder, AffineStoreOp store);
   void emitPrefetch(OpBuilder &builder, AffinePrefetchOp prefetch);
   void emitIndirectLoad(OpBuilder &builder, memref::LoadOp load);
+  void emitAssert(OpBuilder &builder, cf::AssertOp op);
   void emitLoop(OpBuilder &builder, AffineForOp loop);
+  void emitPlainLoop(OpBuilder &builder, AffineForOp loop, AffineMap lower,
+                     ValueRange lowerOperands, AffineMap upper,
+                     ValueRange upperOperands, ValueRange inits);
+  void emitSquareLoop(OpBuilder &builder, AffineForOp loop,
+                      ArrayRef<Operation *> squares);
+  void loadSquares(OpBuilder &builder, AffineLoadOp load);
+  void storeSquares(OpBuilder &builder, AffineStoreOp store);
   void emitIf(OpBuilder &builder, Operation *op);
   void emitSelects(OpBuilder &builder, scf::IfOp op);
   void emitFma(OpBuilder &builder, Operation *sum, Operation *product);
@@ -421,6 +613,13 @@ private:
   LaneLattice lattice;
   IRMapping scalars;
   DenseMap<Value, Values> vectors;
+  /// Inside a loop of squares: what each of its accesses moves, by interleaved
+  /// vector and iteration, and the iteration that is written now.
+  struct Square {
+    SmallVector<SmallVector<Value>, 4> parts;
+  };
+  llvm::MapVector<Operation *, Square> squares;
+  unsigned squareStep = 0;
 };
 } // namespace
 
@@ -535,6 +734,15 @@ void StageEmitter::emitLoad(OpBuilder &builder, AffineLoadOp load) {
     scalars.map(load.getResult(), scalarAt(0));
     return;
   }
+  if (auto square = squares.find(load); square != squares.end()) {
+    if (squareStep == 0)
+      loadSquares(builder, load);
+    Values step;
+    for (const SmallVector<Value> &part : square->second.parts)
+      step.push_back(part[squareStep]);
+    vectors[load.getResult()] = step;
+    return;
+  }
   VectorType type = vectorOf(load.getType());
   // `more` elements along the row after those of lane 0.
   auto vectorAt = [&](unsigned u, int64_t more) -> Value {
@@ -609,6 +817,12 @@ void StageEmitter::emitStore(OpBuilder &builder, AffineStoreOp store) {
   AffineValueMap map = getIndexMap(store);
   Value memref = scalarOf(store.getMemRef());
   Values values = vectorsOf(builder, loc, store.getValueToStore());
+  if (auto square = squares.find(store); square != squares.end()) {
+    square->second.parts.resize(interleave);
+    for (auto [part, value] : llvm::zip_equal(square->second.parts, values))
+      part.push_back(value);
+    return;
+  }
   int64_t last = int64_t(width) - 1;
   for (unsigned u = 0; u < interleave; ++u) {
     if (lanes.form == LaneForm::Contiguous ||
@@ -649,43 +863,78 @@ void StageEmitter::emitPrefetch(OpBuilder &builder, AffinePrefetchOp prefetch) {
 
 void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
   Location loc = load.getLoc();
+  LaneAccess form = classifyLanes(load, oldIv, facts, lattice);
+  bool isContiguous = form.form == LaneForm::Contiguous;
+  // Of a contiguous access lane 0 is enough, and mostly affine.
+  auto isPlain = [&](Value index) {
+    return index == oldIv ||
+           isa_and_nonnull<AffineApplyOp>(index.getDefiningOp());
+  };
+  auto firstOf = [&](Value index, unsigned u) -> Value {
+    AffineValueMap map =
+        index == oldIv
+            ? AffineValueMap(builder.getMultiDimIdentityMap(1), index)
+            : getValueMap(index.getDefiningOp());
+    auto [moved, operands] = shifted(map, laneOffset(u));
+    return AffineApplyOp::create(builder, loc, moved, operands);
+  };
   SmallVector<Values> indices;
   for (Value index : load.getIndices())
-    indices.push_back(facts.isVarying(index) ? vectorsOf(builder, loc, index)
-                                             : Values());
+    indices.push_back(facts.isVarying(index) &&
+                              !(isContiguous && isPlain(index))
+                          ? vectorsOf(builder, loc, index)
+                          : Values());
   Values result;
+  Value memref = scalarOf(load.getMemRef());
   for (unsigned u = 0; u < interleave; ++u) {
-    SmallVector<Value> elements;
-    for (unsigned l = 0; l < width; ++l) {
+    auto indicesOf = [&](unsigned l) {
       SmallVector<Value> at;
-      for (auto [old, lanes] : llvm::zip_equal(load.getIndices(), indices))
-        at.push_back(lanes.empty() ? scalarOf(old)
-                                   : vector::ExtractOp::create(
-                                         builder, loc, lanes[u], int64_t(l))
-                                         .getResult());
-      elements.push_back(
-          memref::LoadOp::create(builder, loc, scalarOf(load.getMemRef()), at));
+      for (auto [old, lanes] : llvm::zip_equal(load.getIndices(), indices)) {
+        if (!lanes.empty())
+          at.push_back(
+              vector::ExtractOp::create(builder, loc, lanes[u], int64_t(l)));
+        else
+          at.push_back(facts.isVarying(old) ? firstOf(old, u) : scalarOf(old));
+      }
+      return at;
+    };
+    if (isContiguous) {
+      result.push_back(vector::LoadOp::create(
+          builder, loc, vectorOf(load.getType()), memref, indicesOf(0)));
+      continue;
     }
+    SmallVector<Value> elements;
+    for (unsigned l = 0; l < width; ++l)
+      elements.push_back(
+          memref::LoadOp::create(builder, loc, memref, indicesOf(l)));
     result.push_back(
         gatherLanes(builder, loc, vectorOf(load.getType()), elements));
   }
   vectors[load.getResult()] = result;
 }
 
-void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
+/// An assertion on what differs between lanes holds if it does in all of them.
+/// It stands before what any lane does next, as before.
+void StageEmitter::emitAssert(OpBuilder &builder, cf::AssertOp op) {
+  Location loc = op.getLoc();
+  Values parts = vectorsOf(builder, loc, op.getArg());
+  Value all = parts.front();
+  for (Value part : ArrayRef<Value>(parts).drop_front())
+    all = arith::AndIOp::create(builder, loc, all, part);
+  Value holds = vector::ReductionOp::create(builder, loc,
+                                            vector::CombiningKind::AND, all);
+  cf::AssertOp::create(builder, loc, holds, op.getMsgAttr());
+}
+
+/// The loop with other bounds; they and `inits` are new values.
+void StageEmitter::emitPlainLoop(OpBuilder &builder, AffineForOp loop,
+                                 AffineMap lower, ValueRange lowerOperands,
+                                 AffineMap upper, ValueRange upperOperands,
+                                 ValueRange inits) {
   Location loc = loop.getLoc();
-  SmallVector<Value> inits =
-      expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
-  auto mapped = [&](ValueRange values) {
-    SmallVector<Value> result;
-    for (Value value : values)
-      result.push_back(scalarOf(value));
-    return result;
-  };
   auto newLoop = AffineForOp::create(
-      builder, loc, mapped(loop.getLowerBoundOperands()),
-      loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
-      loop.getUpperBoundMap(), loop.getStepAsInt(), inits,
+      builder, loc, lowerOperands, lower, upperOperands, upper,
+      loop.getStepAsInt(), inits,
       [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
         scalars.map(loop.getInductionVar(), iv);
         bindExpanded(loop.getRegionIterArgs(), arguments);
@@ -695,6 +944,110 @@ void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
                                      loop.getRegionIterArgs()));
       });
   bindExpanded(loop.getResults(), newLoop.getResults());
+}
+
+void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
+  auto mapped = [&](ValueRange values) {
+    SmallVector<Value> result;
+    for (Value value : values)
+      result.push_back(scalarOf(value));
+    return result;
+  };
+  auto found = facts.squares.find(loop);
+  if (found != facts.squares.end() && width <= maxSquareLanes)
+    return emitSquareLoop(builder, loop, found->second);
+  SmallVector<Value> inits =
+      expand(builder, loop.getLoc(), loop.getInits(), loop.getRegionIterArgs());
+  emitPlainLoop(builder, loop, loop.getLowerBoundMap(),
+                mapped(loop.getLowerBoundOperands()), loop.getUpperBoundMap(),
+                mapped(loop.getUpperBoundOperands()), inits);
+}
+
+/// Rows of all lanes from the current iteration on, turned.
+void StageEmitter::loadSquares(OpBuilder &builder, AffineLoadOp load) {
+  AffineValueMap map = getIndexMap(load);
+  Square &square = squares[load];
+  for (unsigned u = 0; u < interleave; ++u) {
+    SmallVector<Value> rows;
+    for (unsigned l = 0; l < width; ++l) {
+      auto [moved, operands] = shifted(map, laneOffset(u, l));
+      rows.push_back(AffineVectorLoadOp::create(
+          builder, load.getLoc(), vectorOf(load.getType()),
+          scalarOf(load.getMemRef()), moved, operands));
+    }
+    turnSquare(builder, load.getLoc(), rows);
+    square.parts.push_back(rows);
+  }
+}
+
+/// What all iterations had for the store, turned, as rows of all lanes from the
+/// first iteration on.
+void StageEmitter::storeSquares(OpBuilder &builder, AffineStoreOp store) {
+  AffineValueMap map = getIndexMap(store);
+  for (auto [u, rows] : llvm::enumerate(squares[store].parts)) {
+    turnSquare(builder, store.getLoc(), rows);
+    for (unsigned l = 0; l < width; ++l) {
+      auto [moved, operands] = shifted(map, laneOffset(u, l));
+      AffineVectorStoreOp::create(builder, store.getLoc(), rows[l],
+                                  scalarOf(store.getMemRef()), moved, operands);
+    }
+  }
+}
+
+/// `width` iterations at once while there are as many, each in its order; the
+/// accesses in `accesses` are made once for all of them.
+void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
+                                  ArrayRef<Operation *> accesses) {
+  Location loc = loop.getLoc();
+  Bounds bounds = getBounds(loop);
+  AffineExpr span = bounds.upper.front() - bounds.lower;
+  AffineExpr end = bounds.lower + span.floorDiv(width) * int64_t(width);
+  AffineValueMap first = makeBound(bounds, bounds.lower);
+  AffineValueMap middle = makeBound(bounds, end);
+  AffineValueMap last = makeBound(bounds, bounds.upper.front());
+  auto operandsOf = [&](const AffineValueMap &bound) {
+    SmallVector<Value> result;
+    for (Value value : bound.getOperands())
+      result.push_back(scalarOf(value));
+    return result;
+  };
+  SmallVector<Value> inits =
+      expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
+  auto turned = AffineForOp::create(
+      builder, loc, operandsOf(first), first.getAffineMap(), operandsOf(middle),
+      middle.getAffineMap(), int64_t(width), inits,
+      [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
+        AffineExpr dim = inner.getAffineDimExpr(0);
+        SmallVector<Value> carried(arguments);
+        for (Operation *access : accesses)
+          if (classifyLanes(access, oldIv, lattice).form == LaneForm::Separate)
+            squares[access].parts.clear();
+        for (squareStep = 0; squareStep < width; ++squareStep) {
+          Value at = iv;
+          if (squareStep > 0)
+            at = AffineApplyOp::create(
+                inner, loc, AffineMap::get(1, 0, dim + squareStep), iv);
+          scalars.map(loop.getInductionVar(), at);
+          bindExpanded(loop.getRegionIterArgs(), carried);
+          emitBlock(inner, *loop.getBody());
+          carried = expand(inner, loc, loop.getYieldedValues(),
+                           loop.getRegionIterArgs());
+        }
+        scalars.map(loop.getInductionVar(), iv);
+        for (Operation *access : accesses)
+          if (auto store = dyn_cast<AffineStoreOp>(access))
+            if (squares.contains(store))
+              storeSquares(inner, store);
+        squares.clear();
+        AffineYieldOp::create(inner, loc, carried);
+      });
+  bindExpanded(loop.getResults(), turned.getResults());
+  std::optional<uint64_t> trips = getTripCount(loop);
+  if (trips && *trips % width == 0)
+    return;
+  SmallVector<Value> carried(turned.getResults());
+  emitPlainLoop(builder, loop, middle.getAffineMap(), operandsOf(middle),
+                last.getAffineMap(), operandsOf(last), carried);
 }
 
 /// An affine.if or scf.if whose condition is the same in all lanes.
@@ -806,6 +1159,9 @@ void StageEmitter::emitOp(OpBuilder &builder, Operation *op) {
       return emitSelects(builder, branch);
   if (isa<AffineIfOp, scf::IfOp>(op))
     return emitIf(builder, op);
+  if (auto assertion = dyn_cast<cf::AssertOp>(op))
+    if (facts.isVarying(assertion.getArg()))
+      return emitAssert(builder, assertion);
   bool isVarying = llvm::any_of(
       op->getResults(), [&](Value value) { return facts.isVarying(value); });
   if (!isVarying) {

@@ -11,6 +11,7 @@
 #include "Analysis/Dependence.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/AffineValueMap.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -88,11 +89,33 @@ struct LaneFacts {
   llvm::DenseSet<mlir::Operation *> fusedProducts;
   /// One entry for each iter_args value of the loop, in their order.
   llvm::SmallVector<Reduction, 2> reductions;
+  /// Loops inside whose rows may be turned in registers, to the accesses of
+  /// theirs that move along a row while lanes stand in different rows.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 4>>
+      squares;
   /// Running an iteration twice gives what running it once does.
   bool isRepeatable = false;
 
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
 };
+
+/// Form of a memref.load, Contiguous or Separate, in lanes of the variable
+/// `iv`: contiguous where data choose at most what all lanes have in common.
+LaneAccess classifyLanes(mlir::memref::LoadOp load, mlir::Value iv,
+                         const LaneFacts &facts, const LaneLattice &lattice);
+
+/// Most lanes of a square: as many vectors are in registers at once.
+inline constexpr unsigned maxSquareLanes = 16;
+
+/// Fills `squares` for the loops inside `loop`. The accesses are those that may
+/// be made for several iterations at once: loads of what nothing in the body
+/// stores, and stores of what nothing else in it touches.
+void findSquares(mlir::affine::AffineForOp loop, LaneFacts &facts);
+
+/// Turns as many vectors as each has lanes, a power of two: lane l of vector v
+/// becomes lane v of vector l.
+void turnSquare(mlir::OpBuilder &builder, mlir::Location loc,
+                llvm::MutableArrayRef<mlir::Value> vectors);
 
 /// One stretch of a vectorized loop.
 struct VectorStage {

@@ -6,7 +6,9 @@
 // bounds and steps (@steps), reversed and strided rows (@reversed, @pairs),
 // floordiv and mod of whole vectors (@blocks), indices as data (@iota), gathers
 // (@gather), conditions (@uniform_if, @select), narrow types (@narrow) and bounds
-// with a minimum (@tile); a second run changes nothing.
+// with a minimum (@tile); rows that data choose (@gather_rows), assertions
+// (@assert_lanes) and squares turned in registers (@turned); a second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -257,6 +259,104 @@ func.func @gather(%X: memref<99xf32>, %P: memref<64xi32>,
   return
 }
 
+// A row that data choose and a column that runs, of which data may choose where
+// it begins: whole vectors.
+// CHECK-LABEL: func @gather_rows
+//       CHECK: affine.for %[[J:.+]] = 0 to 64 step 32
+//       CHECK: cf.assert
+//       CHECK: vector.load %{{.+}}[%[[Q:.+]], %[[J]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.load %{{.+}}[%[[Q]], %{{.+}}] : memref<99x70xf32>, vector<8xf32>
+//   CHECK-NOT: memref.load
+//       CHECK: affine.vector_store
+//       CHECK: return
+func.func @gather_rows(%X: memref<99x70xf32>, %P: memref<9xindex>,
+                       %Y: memref<9x64xf32> {polynest.result}) {
+  %c99 = arith.constant 99 : index
+  affine.for %i = 0 to 9 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i] : memref<9xindex>
+      %ok = arith.cmpi ult, %p, %c99 : index
+      cf.assert %ok, "index out of range"
+      %x = memref.load %X[%p, %j] : memref<99x70xf32>
+      affine.store %x, %Y[%i, %j] : memref<9x64xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @gather_begin
+//       CHECK: affine.for %[[J:.+]] = 0 to 8
+//       CHECK: %[[P:.+]] = affine.load
+//       CHECK: vector.load %{{.+}}[%{{.+}}] : memref<99xf32>, vector<8xf32>
+//   CHECK-NOT: memref.load
+//       CHECK: return
+func.func @gather_begin(%X: memref<99xf32>, %P: memref<8xindex>,
+                        %Y: memref<8x64xf32> {polynest.result}) {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i] : memref<8xindex>
+      %q = arith.addi %p, %j : index
+      %x = memref.load %X[%q] : memref<99xf32>
+      affine.store %x, %Y[%i, %j] : memref<8x64xf32>
+    }
+  }
+  return
+}
+
+// Every second column, a column for each lane, columns that count in 32 bits,
+// and rows that are not contiguous: lane by lane.
+// CHECK-LABEL: func @gather_apart
+//   CHECK-NOT: vector.load %{{.+}}[%{{.+}}, %{{.+}}] : memref<9x
+//       CHECK: return
+func.func @gather_apart(%X: memref<9x130xf32>, %P: memref<9x64xindex>,
+                        %S: memref<9x64xf32, strided<[128, 2]>>,
+                        %N: memref<9xi32>,
+                        %Y: memref<9x64xf32> {polynest.result}) {
+  affine.for %i = 0 to 9 {
+    affine.for %j = 0 to 64 {
+      %p = affine.load %P[%i, 0] : memref<9x64xindex>
+      %k = affine.apply affine_map<(d0) -> (2 * d0)>(%j)
+      %x = memref.load %X[%p, %k] : memref<9x130xf32>
+      %q = affine.load %P[%i, %j] : memref<9x64xindex>
+      %s = arith.addi %q, %j : index
+      %y = memref.load %X[%p, %s] : memref<9x130xf32>
+      %z = memref.load %S[%p, %j] : memref<9x64xf32, strided<[128, 2]>>
+      %n = affine.load %N[%i] : memref<9xi32>
+      %j32 = arith.index_cast %j : index to i32
+      %m = arith.addi %n, %j32 : i32
+      %mi = arith.index_cast %m : i32 to index
+      %w = memref.load %X[%p, %mi] : memref<9x130xf32>
+      %a = arith.addf %x, %y : f32
+      %b = arith.addf %a, %z : f32
+      %c = arith.addf %b, %w : f32
+      %d = math.exp %c : f32
+      affine.store %d, %Y[%i, %j] : memref<9x64xf32>
+    }
+  }
+  return
+}
+
+// An assertion on each lane: all of them, before anything is read there.
+// CHECK-LABEL: func @assert_lanes
+//       CHECK: %[[OK:.+]] = arith.cmpi ult, %{{.+}} : vector<4xindex>
+//       CHECK: %[[ALL:.+]] = vector.reduction <and>, %{{.+}} : vector<4xi1> into i1
+//       CHECK: cf.assert %[[ALL]], "index out of range"
+//       CHECK: memref.load
+//       CHECK: return
+func.func @assert_lanes(%X: memref<99xf64>, %P: memref<64xindex>,
+                        %Y: memref<64xf64> {polynest.result}) {
+  %c99 = arith.constant 99 : index
+  affine.for %i = 0 to 64 {
+    %p = affine.load %P[%i] : memref<64xindex>
+    %ok = arith.cmpi ult, %p, %c99 : index
+    cf.assert %ok, "index out of range"
+    %x = memref.load %X[%p] : memref<99xf64>
+    %e = math.exp %x : f64
+    affine.store %e, %Y[%i] : memref<64xf64>
+  }
+  return
+}
+
 // CHECK-LABEL: func @uniform_if
 //       CHECK: affine.if
 //       CHECK: affine.vector_load
@@ -347,5 +447,150 @@ func.func @mask(%M: memref<64xi1>, %X: memref<64xf32>,
     %r = arith.select %m, %e, %x : f32
     affine.store %r, %Y[%i] : memref<64xf32>
   }
+  return
+}
+
+// Rows of 8 lanes are loaded and turned: interleaved twice within 128 bits, then
+// halves change places. Two vectors an iteration fill a line of the result.
+// CHECK-LABEL: func @turned
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
+//       CHECK: affine.for %[[J:.+]] = 0 to 40 step 8
+//       CHECK: %[[R0:.+]] = affine.vector_load %{{.+}}[%[[I]], %[[J]]] : memref<32x40xf32>, vector<8xf32>
+//       CHECK: %[[R1:.+]] = affine.vector_load %{{.+}}[%[[I]] + 1, %[[J]]] : memref<32x40xf32>, vector<8xf32>
+//       CHECK: affine.vector_load %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: vector.shuffle %[[R0]], %[[R1]] [0, 8, 1, 9, 4, 12, 5, 13]
+//       CHECK: vector.shuffle %[[R0]], %[[R1]] [2, 10, 3, 11, 6, 14, 7, 15]
+//       CHECK: vector.shuffle %{{.+}} [0, 1, 8, 9, 4, 5, 12, 13]
+//       CHECK: vector.shuffle %{{.+}} [0, 1, 2, 3, 8, 9, 10, 11]
+//       CHECK: affine.vector_load %{{.+}}[%[[I]] + 8, %[[J]]]
+//   CHECK-NOT: affine.load
+//       CHECK: affine.vector_store %{{.+}}[%[[J]], %[[I]]] : memref<40x32xf32>, vector<8xf32>
+//       CHECK: affine.vector_store %{{.+}}[%[[J]] + 7, %[[I]] + 8]
+//       CHECK: return
+func.func @turned(%X: memref<32x40xf32>, %Y: memref<40x32xf32>,
+                  %Z: memref<40x32xf32> {polynest.result}) {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 {
+      %x = affine.load %X[%i, %j] : memref<32x40xf32>
+      %y = affine.load %Y[%j, %i] : memref<40x32xf32>
+      %s = arith.addf %x, %y : f32
+      affine.store %s, %Z[%j, %i] : memref<40x32xf32>
+    }
+  }
+  return
+}
+
+// Sums along rows, rows in lanes: eight iterations in order between turning what
+// is loaded and what is stored. 3 columns are left over. Nothing moves along the
+// lanes, so one vector of rows is enough.
+// CHECK-LABEL: func @turned_scan
+//       CHECK: affine.for %[[I:.+]] = 0 to 16 step 8
+//       CHECK: %[[S:.+]] = affine.for %[[J:.+]] = 0 to 40 step 8 iter_args(%[[A:.+]] = %{{.+}}) -> (vector<8xf32>)
+//       CHECK: affine.vector_load %{{.+}}[%[[I]], %[[J]]] : memref<16x43xf32>, vector<8xf32>
+//       CHECK: %[[S0:.+]] = arith.addf %[[A]], %{{.+}} : vector<8xf32>
+//       CHECK: %[[S1:.+]] = arith.addf %[[S0]], %{{.+}} : vector<8xf32>
+//       CHECK: vector.shuffle %[[S0]], %[[S1]]
+//       CHECK: affine.vector_store %{{.+}}[%[[I]] + 7, %[[J]]] : memref<16x43xf32>, vector<8xf32>
+//       CHECK: affine.for %[[J:.+]] = 40 to 43 iter_args(%{{.+}} = %[[S]])
+//       CHECK: affine.load %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: affine.store %{{.+}}[%[[I]] + 7, %[[J]]]
+//       CHECK: return
+func.func @turned_scan(%X: memref<16x43xf32>,
+                       %Y: memref<16x43xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to 43 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %X[%i, %j] : memref<16x43xf32>
+      %s = arith.addf %a, %x : f32
+      affine.store %s, %Y[%i, %j] : memref<16x43xf32>
+      affine.yield %s : f32
+    }
+  }
+  return
+}
+
+// Many rows are turned 64 at a time, what is left of them in a nest behind.
+// CHECK-LABEL: func @turned_blocks
+//       CHECK: affine.for %[[B:.+]] = 0 to #{{.+}}()[%[[N:.+]]] step 64
+//  CHECK-NEXT:   affine.for %[[I:.+]] = 0 to 32 step 16
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
+//       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to #{{.+}}()[%[[N]]] step 8
+//       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to %[[N]]
+//       CHECK: return
+func.func @turned_blocks(%X: memref<32x?xf32>, %n: index,
+                         %Z: memref<?x32xf32> {polynest.result}) {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to %n {
+      %x = affine.load %X[%i, %j] : memref<32x?xf32>
+      %s = math.exp %x : f32
+      affine.store %s, %Z[%j, %i] : memref<?x32xf32>
+    }
+  }
+  return
+}
+
+// No squares of what the body also stores (in place), of what an assertion
+// guards, or of loops that step over elements.
+// CHECK-LABEL: func @not_turned
+//       CHECK: affine.for %{{.+}} = 1 to 40 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 40 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 40 step 2 iter_args
+//   CHECK-NOT: affine.vector_load %{{.+}} : memref<32x40xf32>
+//       CHECK: return
+func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
+                      %A: memref<32x40xf32>,
+                      %Z: memref<32x40xf32> {polynest.result}) {
+  %c40 = arith.constant 40 : index
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 32 {
+    affine.for %j = 1 to 40 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %X[%i, %j - 1] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %X[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
+  }
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 iter_args(%a = %zero) -> f32 {
+      %ok = arith.cmpi slt, %n, %c40 : index
+      cf.assert %ok, "too many"
+      %x = affine.load %A[%i, %j] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %Z[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
+  }
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 40 step 2 iter_args(%a = %zero) -> f32 {
+      %x = affine.load %A[%i, %j] : memref<32x40xf32>
+      %e = math.exp %x : f32
+      %s = arith.addf %a, %e : f32
+      affine.store %s, %Z[%i, %j] : memref<32x40xf32>
+      affine.yield %s : f32
+    }
+  }
+  return
+}
+
+// An exp takes 15 cycles, in which a sum need not wait for the one before: two
+// accumulators, ceil(4 * 2 / (15 / 2)), and not eight.
+// CHECK-LABEL: func @sum_of_exp
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 16 iter_args
+//       CHECK: return
+func.func @sum_of_exp(%X: memref<1024xf32>,
+                      %Y: memref<1xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %r = affine.for %i = 0 to 1024 iter_args(%a = %zero) -> f32 {
+    %x = affine.load %X[%i] : memref<1024xf32>
+    %e = math.exp %x : f32
+    %s = arith.addf %a, %e : f32
+    affine.yield %s : f32
+  }
+  affine.store %r, %Y[0] : memref<1xf32>
   return
 }

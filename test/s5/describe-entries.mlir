@@ -3,7 +3,9 @@
 // of the arena come from its argument (@arena), a scalar and what may be
 // written are told apart (@scalars), strides stand where the layout is not the
 // identity (@strided). Functions and globals get names with a dot; ranks and
-// what overlaps nothing are left on kernels.
+// what overlaps nothing are left on kernels. Functions of which all arguments
+// have a static form take addresses, others do not, whatever the text said
+// (@address).
 // RUN: polynest-opt %s --split-input-file --polynest-describe-entries | FileCheck %s
 
 // CHECK: module attributes {polynest.info = "entry f arena 0\0Ain f32 2 3 ?\0Aout i64 0\0A"}
@@ -116,6 +118,44 @@ func.func @w_init(%a: memref<4xf32> {polynest.constant},
                   %b: memref<4xf32> {polynest.constant},
                   %s: memref<128xi8> {polynest.state})
     attributes {polynest.entry, polynest.init = @w} {
+  return
+}
+
+// -----
+
+// CHECK: func @address.body
+// CHECK-SAME: llvm.bareptr
+// CHECK: func private @address_kernel0.body
+// CHECK-SAME: llvm.bareptr
+// CHECK: func private @address_kernel1.body
+// CHECK-NOT: llvm.bareptr
+// CHECK: func private @address_kernel2.body
+// CHECK-NOT: llvm.bareptr
+// CHECK: func @sizes.body
+// CHECK-NOT: llvm.bareptr
+// CHECK: func private @address_shapes.body
+// CHECK-NOT: llvm.bareptr
+// CHECK: return
+func.func @address(%a: memref<4x3xf32>, %n: i64,
+                   %r: memref<4x3xf32, strided<[6, 2]>> {polynest.result})
+    attributes {polynest.entry} {
+  return
+}
+func.func private @address_kernel0(%b: index, %e: index, %r: memref<4x3xf32, strided<[6, 2], offset: 1>>)
+    attributes {polynest.kernel, polynest.grain = 1 : i64} {
+  return
+}
+func.func private @address_kernel1(%a: memref<4x?xf32>) attributes {polynest.kernel, llvm.bareptr} {
+  return
+}
+func.func private @address_kernel2(%a: memref<4xf32, strided<[1], offset: ?>>)
+    attributes {polynest.kernel} {
+  return
+}
+func.func @sizes(%a: memref<4xf32>, %b: memref<?xf32>) attributes {polynest.entry, llvm.bareptr} {
+  return
+}
+func.func private @address_shapes(%a: memref<4xf32>) attributes {llvm.bareptr} {
   return
 }
 

@@ -5,7 +5,9 @@
 // kernels get handed, with an early return of -1 where memory is short, and
 // free is dropped (@alloc); a boolean is a byte, the arena is asked of the
 // context (@values); sizes of results are stored one by one (@shapes); the
-// description carries the messages of assertions, escaped.
+// description carries the messages of assertions, escaped. What takes addresses
+// gets the aligned pointer of each descriptor, the state and the arena, and
+// noalias stands where it belongs (@bare).
 // RUN: polynest-opt %s --split-input-file --polynest-lower-entries | FileCheck %s
 
 // CHECK: llvm.mlir.global external constant @polynest_info("polynest 2\0Aentry entry arena 0\0Ain f32 1 4\0A\00")
@@ -225,4 +227,37 @@ module {
 // A line end and a backslash in a message are two characters each.
 // CHECK: @polynest_info("polynest 2\0Aassert a\\nb\\\\c\0A\00")
 module attributes {polynest.asserts = ["a\nb\\c"]} {
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func internal @bare_kernel0.body(
+//  CHECK-SAME: %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias}, %{{[a-z0-9]+}}: f32)
+// CHECK-LABEL: llvm.func @bare_packed(
+//  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %[[ARGS:[a-z0-9]+]]: !llvm.ptr) -> i32
+// The first argument: its descriptor, and the pointer at byte 8 of it.
+//       CHECK: %[[SLOT:.+]] = llvm.getelementptr %[[ARGS]][0]
+//       CHECK: %[[D:.+]] = llvm.load %[[SLOT]]
+//       CHECK: %[[FIELD:.+]] = llvm.getelementptr %[[D]][8]
+//       CHECK: %[[A:.+]] = llvm.load %[[FIELD]] : !llvm.ptr -> !llvm.ptr
+// The second is a scalar.
+//  CHECK-NEXT: %[[SLOT1:.+]] = llvm.getelementptr %[[ARGS]][8]
+//  CHECK-NEXT: %[[D1:.+]] = llvm.load %[[SLOT1]]
+//  CHECK-NEXT: %[[S:.+]] = llvm.load %[[D1]] : !llvm.ptr -> f32
+//       CHECK: %[[ARENA:.+]] = llvm.call @pn_rt_arena(
+//       CHECK: llvm.call @bare.body(%[[A]], %[[S]], %[[STATE]], %[[ARENA]])
+module {
+  llvm.func @bare_kernel0.body(%a: !llvm.ptr, %b: !llvm.ptr, %s: f32) -> i32
+      attributes {polynest.kernel, llvm.bareptr, polynest.arg_ranks = array<i64: 2, 1, -1>,
+                  polynest.distinct = array<i64: 1>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+  llvm.func @bare.body(%a: !llvm.ptr, %s: f32, %state: !llvm.ptr, %arena: !llvm.ptr) -> i32
+      attributes {polynest.entry, polynest.symbol = "bare", llvm.bareptr,
+                  polynest.arg_ranks = array<i64: 2, -1, -3, -2>,
+                  polynest.arena_bytes = 64 : i64, polynest.state_bytes = 128 : i64} {
+    %0 = llvm.call @bare_kernel0.body(%a, %arena, %s) : (!llvm.ptr, !llvm.ptr, f32) -> i32
+    llvm.return %0 : i32
+  }
 }

@@ -156,7 +156,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *user) {
 static pn_context_t *context;
 static pn_target_t *target;
 static pn_module_t *module, *scalar;
-static pn_executable_t *executable;
+static pn_executable_t *executable, *constant, *wide;
 static char folder[] = "/tmp/polynest-allocation-test.XXXXXX";
 static char file[64], library[64], header[64];
 
@@ -278,6 +278,120 @@ static pn_error_t *invoke(void) {
   return error;
 }
 
+/* r = x * w * w, of which w is bound once: calls need the square alone. */
+static const char api_constant[] =
+    "#id = affine_map<(d0) -> (d0)>\n"
+    "#back = affine_map<(d0) -> (299 - d0)>\n"
+    "func.func @f(%w: tensor<300xf32>, %x: tensor<300xf32>)\n"
+    "    -> tensor<300xf32> {\n"
+    "  %e = tensor.empty() : tensor<300xf32>\n"
+    "  %s = linalg.generic {indexing_maps = [#id, #back],\n"
+    "      iterator_types = [\"parallel\"]} ins(%w : tensor<300xf32>)\n"
+    "      outs(%e : tensor<300xf32>) {\n"
+    "  ^bb0(%a: f32, %o: f32):\n"
+    "    %p = arith.mulf %a, %a : f32\n"
+    "    linalg.yield %p : f32\n"
+    "  } -> tensor<300xf32>\n"
+    "  %r = linalg.mul ins(%x, %s : tensor<300xf32>, tensor<300xf32>)\n"
+    "      outs(%e : tensor<300xf32>) -> tensor<300xf32>\n"
+    "  return %r : tensor<300xf32>\n"
+    "}\n";
+
+static pn_error_t *mark_constant(void) {
+  pn_module_t *made = NULL;
+  pn_error_t *error = pn_module_clone(module, &made);
+  if (!error)
+    error = pn_module_mark_constant(made, "add", 0);
+  pn_module_destroy(made);
+  return error;
+}
+
+/* Names that are not there, which is still the error that tells of it. */
+static pn_error_t *mark_nothing(void) {
+  pn_error_t *error = pn_module_mark_constant(module, "none", 0);
+  CHECK(error != NULL);
+  if (pn_error_code(error) != PN_ERROR_NOT_FOUND)
+    return error;
+  pn_error_destroy(error);
+  return NULL;
+}
+
+/* Binds a constant whose strides need a copy, and calls. */
+static pn_error_t *bind_and_invoke(void) {
+  enum { N = 300 };
+  static float w[2 * N], x[N], r[N];
+  const int64_t sizes[] = {N}, strides[] = {2};
+  pn_memref_t bound = {w, 0, sizes, strides, PN_DTYPE_F32, 1};
+  pn_memref_t in = {x, 0, sizes, NULL, PN_DTYPE_F32, 1};
+  pn_memref_t out = {r, 0, sizes, NULL, PN_DTYPE_F32, 1};
+  const pn_entry_t *entry = NULL;
+  pn_state_t *state = NULL;
+  for (int i = 0; i < N; ++i) {
+    w[2 * i] = (float)(i % 7);
+    x[i] = (float)i;
+    r[i] = -1.0f;
+  }
+  pn_error_t *error = pn_executable_find_entry(constant, NULL, &entry);
+  if (!error)
+    error = pn_state_create(entry, &bound, 1, &state);
+  CHECK(!error || !state);
+  if (!error)
+    error = pn_state_invoke(state, &in, 1, &out, 1);
+  for (int i = 0; !error && i < N; ++i) {
+    float v = (float)((N - 1 - i) % 7);
+    CHECK(r[i] == x[i] * (v * v));
+  }
+  pn_state_destroy(state);
+  pn_pool_trim(0);
+  return error;
+}
+
+enum { WIDE = 70 };
+
+/* A sum of more inputs than a call keeps on its stack. */
+static void print_wide(char *text, size_t size) {
+  size_t at = 0;
+  at += (size_t)snprintf(text + at, size - at, "func.func @f(%%v0: f32");
+  for (int i = 1; i < WIDE; ++i)
+    at += (size_t)snprintf(text + at, size - at, ", %%v%d: f32", i);
+  at += (size_t)snprintf(text + at, size - at, ") -> f32 {\n");
+  for (int i = 1; i < WIDE; ++i)
+    at += (size_t)snprintf(text + at, size - at,
+                           "  %%s%d = arith.addf %%%s%d, %%v%d : f32\n", i,
+                           i > 1 ? "s" : "v", i - 1, i);
+  (void)snprintf(text + at, size - at, "  return %%s%d : f32\n}\n", WIDE - 1);
+}
+
+static pn_error_t *invoke_wide(void) {
+  float values[WIDE], sum = -1.0f;
+  pn_memref_t in[WIDE];
+  for (int i = 0; i < WIDE; ++i) {
+    values[i] = (float)i;
+    in[i] = (pn_memref_t){&values[i], 0, NULL, NULL, PN_DTYPE_F32, 0};
+  }
+  pn_memref_t out = {&sum, 0, NULL, NULL, PN_DTYPE_F32, 0};
+  const pn_entry_t *entry = NULL;
+  pn_state_t *state = NULL;
+  pn_error_t *error = pn_executable_find_entry(wide, NULL, &entry);
+  if (!error)
+    error = pn_state_create(entry, in, 1, &state);
+  if (!error)
+    error = pn_state_invoke(state, in + 1, WIDE - 1, &out, 1);
+  CHECK(error || sum == (float)(WIDE * (WIDE - 1) / 2));
+  pn_state_destroy(state);
+  return error;
+}
+
+/* Compiles a program of which the first input is bound once. */
+static pn_executable_t *compile_constant(const char *text) {
+  pn_executable_t *made;
+  pn_module_t *parsed = api_parse(context, text);
+  CHECK_OK(pn_module_mark_constant(parsed, "f", 0));
+  CHECK_OK(pn_compile_to_executable(parsed, target, NULL, NULL, &made));
+  pn_module_destroy(parsed);
+  return made;
+}
+
 /* The module outlives the caller's hold on its context. */
 static pn_error_t *module_of_own_context(void) {
   pn_context_t *own;
@@ -346,6 +460,10 @@ int main(void) {
   scalar = api_parse(context, "func.func @f(%x: i32) -> i32 {\n"
                               "  return %x : i32\n}");
   executable = api_compile(api_add);
+  constant = compile_constant(api_constant);
+  char text[8192];
+  print_wide(text, sizeof(text));
+  wide = compile_constant(text);
   run_scenario("context", make_context);
   run_scenario("module of its own context", module_of_own_context);
   run_scenario("parse", parse);
@@ -356,8 +474,14 @@ int main(void) {
   run_scenario("targets", make_targets);
   run_scenario("find nothing", find_nothing);
   run_scenario("invoke", invoke);
+  run_scenario("mark constant", mark_constant);
+  run_scenario("mark nothing", mark_nothing);
+  run_scenario("bind and invoke", bind_and_invoke);
+  run_scenario("invoke wide", invoke_wide);
   run_scenario("compile", compile);
   run_scenario("library", compile_library);
+  pn_executable_release(wide);
+  pn_executable_release(constant);
   pn_executable_release(executable);
   pn_module_destroy(scalar);
   pn_module_destroy(module);

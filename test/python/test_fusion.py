@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Moves of data and scans in lanes, against eager, bit for bit: sizes around
+whole vectors, static and dynamic, with NaN, infinities and zeros of both signs."""
+
+import pytest
+import torch
+
+from polynest import torch_backend
+
+SIZES = (1, 3, 4, 7, 8, 9, 16, 17, 31, 33, 70)
+EDGES = (float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-40, 3e38)
+
+
+def compiled(function, **options):
+    torch._dynamo.reset()
+    return torch.compile(function, backend=torch_backend.polynest, **options)
+
+
+def numbers(*sizes, seed=0, edges=True):
+    generator = torch.Generator().manual_seed(seed + sum(sizes))
+    x = torch.randn(sizes, generator=generator)
+    if edges and x.numel():
+        flat = x.view(-1)
+        for n, value in enumerate(EDGES):
+            flat[(n * 37 + seed) % flat.numel()] = value
+    return x
+
+
+def same_bits(a, b):
+    assert a.shape == b.shape and a.dtype == b.dtype
+    if a.dtype == torch.float32:
+        nan = a.isnan()
+        assert torch.equal(nan, b.isnan())
+        a, b = (t.masked_fill(nan, 0).view(torch.int32) for t in (a, b))
+    assert torch.equal(a, b)
+
+
+# -- rows that data choose ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_rows_that_data_choose(dynamic):
+    def rows(table, i):
+        return table[i]
+
+    def scaled(table, i):
+        return table[i] * 2.0
+
+    f = compiled(rows, dynamic=dynamic)
+    g = compiled(scaled, dynamic=dynamic)
+    for columns in SIZES if dynamic else (1, 9, 70):
+        table = numbers(11, columns)
+        i = torch.tensor([10, 0, -11, 3, 3, -1, 7])
+        same_bits(f(table, i), rows(table, i))
+        same_bits(g(table, i), scaled(table, i))
+
+
+def test_rows_of_other_types():
+    def rows(table, i):
+        return table[i]
+
+    for dtype in (torch.uint8, torch.int16, torch.int64, torch.bool,
+                  torch.float64, torch.bfloat16):
+        table = numbers(6, 35, edges=False).mul(9).to(dtype)
+        i = torch.tensor([5, 0, 2])
+        assert torch.equal(compiled(rows)(table, i), rows(table, i))
+
+
+def test_every_index_is_checked():
+    """One of 33 out of range: in each vector, and in what is left over."""
+
+    def take(x, i):
+        return torch.exp(x[i])
+
+    f = compiled(take)
+    x = numbers(40, edges=False)
+    good = torch.arange(33)
+    assert torch.allclose(f(x, good), take(x, good))
+    for at in range(33):
+        for bad in (40, -41):
+            i = good.clone()
+            i[at] = bad
+            with pytest.raises(IndexError):
+                f(x, i)
+
+
+# -- squares turned in registers -----------------------------------------------------
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_transposes(dynamic):
+    def turned(x):
+        return x.t().contiguous()
+
+    def added(x, y):
+        return x.t() + y
+
+    def scaled(x):
+        return x.permute(0, 2, 1).contiguous() * 0.5
+
+    # Both sizes larger than 1 first: those of 1 are compiled for themselves.
+    for rows in (17, 1, 70, 600):
+        if dynamic:
+            f, g, h = (compiled(t, dynamic=True)
+                       for t in (turned, added, scaled))
+        for columns in (33, 7, 515) + (8, 2, 16, 64) * dynamic:
+            x, y = numbers(rows, columns), numbers(columns, rows, seed=5)
+            if not dynamic:
+                f, g, h = map(compiled, (turned, added, scaled))
+            same_bits(f(x), turned(x))
+            same_bits(g(x, y), added(x, y))
+            z = numbers(3, rows, columns) if rows * columns < 9000 else x[None]
+            same_bits(h(z), scaled(z))
+
+
+def test_transposes_of_other_types():
+    for dtype in (torch.uint8, torch.int16, torch.int64, torch.bool,
+                  torch.float64, torch.bfloat16):
+        x = numbers(70, 43, edges=False).mul(9).to(dtype)
+        f = compiled(lambda x: x.t().contiguous())
+        assert torch.equal(f(x), x.t())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_sums_so_far(dynamic):
+    def sums(x):
+        return torch.cumsum(x, -1)
+
+    def counts(x):
+        return torch.cumsum(x, -1)
+
+    f, g = compiled(sums, dynamic=dynamic), compiled(counts, dynamic=dynamic)
+    for rows in (1, 4, 9, 16, 33):
+        for columns in SIZES:
+            x = numbers(rows, columns, edges=False)
+            wanted = torch.cumsum(x.double(), -1)
+            assert torch.allclose(f(x).double(), wanted, rtol=2e-7, atol=1e-6)
+            x = numbers(rows, columns)
+            assert torch.equal(f(x).isnan(), sums(x).isnan())
+            i = torch.randint(-(2**40), 2**40, (rows, columns))
+            assert torch.equal(g(i), counts(i))
