@@ -43,6 +43,7 @@ typedef struct pn_scan {
   size_t capacity, count;
   size_t definition; /* index + 1 of the alias being defined, or 0 */
   uint64_t unfolded;
+  char last;           /* that is no blank and not in a comment */
   const char *problem; /* set where a limit is exceeded */
 } pn_scan_t;
 
@@ -234,9 +235,79 @@ static bool scan_alias(pn_scan_t *scan) {
   return true;
 }
 
+/* Index of what follows blanks and comments. */
+static size_t skip_blanks(const pn_scan_t *scan, size_t at) {
+  while (at < scan->size) {
+    if (scan->data[at] == '/' && at + 1 < scan->size &&
+        scan->data[at + 1] == '/') {
+      while (at < scan->size && scan->data[at] != '\n')
+        ++at;
+    } else if (isspace((unsigned char)scan->data[at])) {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+/* Index behind an integer of at most 18 digits, or of what is none. */
+static size_t skip_integer(const pn_scan_t *scan, size_t at) {
+  size_t start = at + (at < scan->size && scan->data[at] == '-'), end = start;
+  while (end < scan->size && isdigit((unsigned char)scan->data[end]))
+    ++end;
+  bool is_integer = end > start && end - start <= 18 &&
+                    (end == scan->size || !is_word(scan->data[end]));
+  return is_integer ? end : at;
+}
+
+static char char_at(const pn_scan_t *scan, size_t at) {
+  return at < scan->size ? scan->data[at] : '\0';
+}
+
+/* True if a list of integers in brackets stands here. */
+static bool is_integer_list(const pn_scan_t *scan, size_t at) {
+  if (char_at(scan, at) != '[')
+    return false;
+  at = skip_blanks(scan, at + 1);
+  if (char_at(scan, at) == ']')
+    return true;
+  while (at < scan->size) {
+    size_t end = skip_integer(scan, at);
+    if (end == at)
+      return false;
+    at = skip_blanks(scan, end);
+    if (char_at(scan, at) == ']')
+      return true;
+    if (char_at(scan, at) != ',')
+      return false;
+    at = skip_blanks(scan, at + 1);
+  }
+  return false;
+}
+
+/* linalg.reduce, broadcast and transpose read the lists of these names, outside
+ * of attribute dictionaries, without looking whether that went well. */
+static void check_list(pn_scan_t *scan, const char *word, size_t size) {
+  static const char *const names[] = {"dimensions", "permutation"};
+  bool is_name = false;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+    is_name |= strlen(names[i]) == size && memcmp(names[i], word, size) == 0;
+  if (!is_name || (scan->last && strchr("{,<%@^#!", scan->last)))
+    return;
+  size_t at = skip_blanks(scan, scan->at + size);
+  if (char_at(scan, at) != '=')
+    return;
+  if (!is_integer_list(scan, skip_blanks(scan, at + 1)))
+    scan->problem = "expected a list of integers in brackets";
+}
+
 static void scan_word(pn_scan_t *scan) {
   static const char *const operators[] = {"mod", "floordiv", "ceildiv"};
   size_t size = word_size(scan, scan->at);
+  check_list(scan, scan->data + scan->at, size);
+  if (scan->problem)
+    return;
   for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); ++i)
     if (strlen(operators[i]) == size &&
         memcmp(scan->data + scan->at, operators[i], size) == 0)
@@ -263,6 +334,7 @@ static bool scan_piece(pn_scan_t *scan) {
     scan->at = end ? (size_t)(end - scan->data) : scan->size;
     return true;
   } else if (c == '#' || c == '!') {
+    scan->last = c;
     return scan_alias(scan);
   } else if (is_word(c)) {
     scan_word(scan);
@@ -270,6 +342,8 @@ static bool scan_piece(pn_scan_t *scan) {
     scan_sign(scan);
     scan->at += scan->problem ? 0 : 1;
   }
+  if (scan->at > start && !isspace((unsigned char)scan->data[scan->at - 1]))
+    scan->last = scan->data[scan->at - 1];
   note_bytes(scan, scan->at - start);
   return true;
 }

@@ -4,7 +4,8 @@
  *
  * Both recurse into nested brackets, long affine expressions and aliases of
  * aliases, and exhaust the stack where these go deep; aliases that name each
- * other twice unfold to exponential size. No program needs any of it.
+ * other twice unfold to exponential size. No program needs any of it. Some
+ * operations of linalg store a list of integers that could not be read.
  */
 #ifndef POLYNEST_COMPILER_TEXTLIMITS_H
 #define POLYNEST_COMPILER_TEXTLIMITS_H

@@ -195,6 +195,55 @@ static void test_deep_nesting(void) {
   pn_context_release(context);
 }
 
+/* Lists that linalg's parsers take for read whatever they are. */
+static void test_integer_lists(void) {
+  static const char *const bad[] = {
+      "dimensions = 1",
+      "dimensions =* []",
+      "dimensions = [x]",
+      "dimensions = [1",
+      "dimensions = [1,",
+      "dimensions = [1, ]",
+      "dimensions = [1 2]",
+      "dimensions = [- 1]",
+      "dimensions =",
+      "dimensions = [9999999999999999999]",
+      "permutation = [1.5]",
+      "permutation = (0)",
+      "dimensions // [1]\n = {}",
+      "permutation = array<i64>",
+  };
+  static const char *const good[] = {
+      "dimensions = [0]",
+      "dimensions // a, [\n = // b\n [ // c\n 0 // d\n ]",
+  };
+  static const char head[] =
+      "func.func @f(%x: tensor<4xf32>, %dimensions: tensor<f32>)\n"
+      "    -> tensor<f32> {\n"
+      "  %r = linalg.reduce {arith.addf} ins(%x : tensor<4xf32>)\n"
+      "      outs(%dimensions : tensor<f32>) // ,\n ";
+  static const char tail[] =
+      "\n  %permutation = arith.constant {dimensions = 1,"
+      " permutation = array<i64: 1>} 1 : i32\n"
+      "  return %r : tensor<f32>\n}\n";
+  pn_context_t *context = api_context();
+  char text[1024];
+  for (size_t i = 0; i < COUNT_OF(bad) + COUNT_OF(good); ++i) {
+    bool is_bad = i < COUNT_OF(bad);
+    int size = snprintf(text, sizeof(text), "%s%s%s", head,
+                        is_bad ? bad[i] : good[i - COUNT_OF(bad)], tail);
+    pn_module_t *module;
+    pn_error_t *error =
+        pn_module_parse(context, text, (size_t)size, "l", 0, &module);
+    if (is_bad)
+      CHECK_SAYS(error, PN_ERROR_PARSE, "a list of integers");
+    else
+      CHECK_OK(error);
+    pn_module_destroy(module);
+  }
+  pn_context_release(context);
+}
+
 /* Aliases of aliases, which unfold to great depth or size. */
 static void test_aliases(void) {
   static char text[1 << 20];
@@ -335,6 +384,7 @@ int main(void) {
   CHECK_RUN(test_broken_text);
   CHECK_RUN(test_prefixes);
   CHECK_RUN(test_deep_nesting);
+  CHECK_RUN(test_integer_lists);
   CHECK_RUN(test_aliases);
   CHECK_RUN(test_container);
   CHECK_RUN(test_files);
