@@ -170,6 +170,7 @@ static const pn_pass_row_t s3_rows[] = {
      .print_options = print_contraction_options,
      .is_optimization = true},
     {.flag = "polynest-split-constants", .is_optimization = true},
+    {.flag = "polynest-split-sums", .anchor = ON_FUNC, .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
      .anchor = ON_FUNC,
      .print_options = print_vector_options,

@@ -321,6 +321,41 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   ];
 }
 
+def SplitSums : Pass<"polynest-split-sums", "mlir::func::FuncOp"> {
+  let summary = "Add up long sums in two levels";
+  let description = [{
+    A loop at the top of the function that carries sums of f32 or f64 alone,
+    with many iterations or as many as a dimension of unknown size has, becomes
+    a loop over blocks around one over the elements of a block. The sums of
+    blocks are added up in f64. With 64 accumulators in lanes and blocks of 4096
+    (2048 to 8192, so that nothing is left where that is possible) there are at
+    most 128 + 6 additions of f32 in a row, so that the error is at most some 135
+    roundings of the sum of magnitudes, however many values there are.
+
+    Before: `%s = affine.for %i = 0 to 1048576 iter_args(%a = %z) { a + x[i] }`
+    After:  `affine.for %b = 0 to 256 iter_args(%w = extf %z) { %p = affine.for
+            %i = 4096 b to 4096 b + 4096 iter_args(%a = -0.0) { a + x[i] };
+            w + extf %p }`, then `truncf`
+
+    Legal if each carried value is used once, as the addend of what is carried
+    on: grouping of sums is free. Iterations keep their order, and blocks do not
+    depend on the number of threads. Loops inside of others are left. A loop
+    over blocks is marked `polynest.split_sums`.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let options = [
+    Option<"blockElements", "block-elements", "int64_t", /*default=*/"4096",
+           "Elements of a block, about; 64 to 1048576">,
+    Option<"leastElements", "least-elements", "int64_t", /*default=*/"16384",
+           "Shortest sum that is split, from twice the block to 2^40">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Sums split">,
+    Statistic<"numDeclined", "num-declined", "Loops with values left">
+  ];
+}
+
 def StreamReductions
     : Pass<"polynest-stream-reductions", "mlir::func::FuncOp"> {
   let summary = "Read the operand of a reduction once, row by row";
