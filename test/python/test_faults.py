@@ -6,6 +6,8 @@ Those that a `.mlir` file shows best are in test/regression.
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -612,3 +614,148 @@ def test_b091_product_of_a_parallel_loop(element):
     for n in (0, 1, 7):
         x = np.arange(2, 2 + n, dtype=np.int64)
         assert int(f(n, x)) == int(np.prod(x, dtype=np.int64))
+
+
+# -- speed, by counts ----------------------------------------------------------
+
+
+@pytest.fixture
+def lowered_texts(monkeypatch):
+    """The programs that the backend compiles, in order."""
+    texts = []
+    compile_text = torch_backend._program
+
+    def keep(text, *arguments):
+        texts.append(text)
+        return compile_text(text, *arguments)
+
+    monkeypatch.setattr(torch_backend, "_program", keep)
+    return texts
+
+
+def nests_of(text):
+    """Headers of the outermost loops of each function, and what they hold."""
+    found = []
+    for line in text.splitlines():
+        body = line[4:]
+        if line.startswith("    ") and "affine." in body[:40]:
+            if "affine.for" in body or "affine.parallel" in body:
+                if not body.startswith(" "):
+                    found.append([])
+        if found:
+            found[-1].append(line)
+    return found
+
+
+def test_b039_chains_that_share_inputs_grow_with_their_operations(
+    lowered_texts,
+):
+    def chains(count):
+        def f(x, y):
+            outs = []
+            for _ in range(count):
+                x, y = x * 0.5 + y, (x - y).abs() + x
+                outs.append(x * y)
+            return outs
+
+        return f
+
+    operations = {}
+    for count in (5, 10, 20):
+        torch._dynamo.reset()
+        lowered_texts.clear()
+        x, y = torch.randn(2, 64, 64)
+        torch.testing.assert_close(
+            compiled(chains(count))(x, y), chains(count)(x, y)
+        )
+        (text,) = lowered_texts
+        s4 = polynest.lower(text, "s4")
+        # Producers are computed once: all chains are one nest.
+        assert s4.count("polynest.kernel") == 1
+        operations[count] = s4.count("arith.")
+    assert operations[20] <= 2.1 * operations[10] <= 4.4 * operations[5]
+
+
+def test_b041_a_small_call_takes_few_steps():
+    text = """
+func.func @f(%x: tensor<96x128xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<96xf32>)
+      -> tensor<96xf32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<96x128xf32>)
+      outs(%i : tensor<96xf32>) dimensions = [1]
+  return %r : tensor<96xf32>
+}
+"""
+    # One kernel, nothing beside the result that would have to be allocated.
+    s4 = polynest.lower(text, "s4")
+    assert s4.count("polynest.kernel") == 1
+    assert "alloc" not in s4 and "polynest.arena" not in s4
+    program = polynest.compile(text)
+    x = np.ones((96, 128), np.float32)
+    assert (program(x) == 128).all()
+
+    compiled_sum = compiled(lambda x: x.sum(1))
+    t = torch.ones(96, 128)
+    assert (compiled_sum(t) == 128).all()
+
+    def steps(function, argument):
+        """Calls of our Python functions, and those that these make."""
+        count = 0
+
+        def on_event(frame, event, _):
+            nonlocal count
+            ours = "polynest" in frame.f_code.co_filename.split("/")
+            count += ours and event in ("call", "c_call")
+
+        function(argument)
+        sys.setprofile(on_event)
+        try:
+            function(argument)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert steps(program, x) <= 33
+    assert steps(compiled_sum, t) <= 20
+
+
+def test_b086_vector_operations_are_no_input():
+    text = """
+func.func @f(%x: memref<6xf32>, %r: memref<6xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  %zero = arith.constant 0.0 : f32
+  %v = vector.transfer_read %x[%c0], %zero {in_bounds = [true]}
+      : memref<6xf32>, vector<6xf32>
+  %outer = vector.create_mask %c5 : vector<6xi1>
+  %inner = vector.create_mask %c2 : vector<6xi1>
+  vector.mask %outer {
+    vector.transfer_write %v, %r[%c0], %inner {in_bounds = [true]}
+        : vector<6xf32>, memref<6xf32>
+  } : vector<6xi1>
+  return
+}
+"""
+    with pytest.raises(errors.UnsupportedError, match="dialect 'vector'"):
+        polynest.compile(text)
+
+
+def test_b107_squared_differences_along_each_axis(lowered_texts):
+    def f(x):
+        return sum((x.diff(dim=d) ** 2).sum() for d in range(3))
+
+    x = torch.randn(20, 24, 32, requires_grad=True)
+    want = f(x)
+    (want_gradient,) = torch.autograd.grad(want, x)
+    got = compiled(f)(x)
+    (gradient,) = torch.autograd.grad(got, x)
+    torch.testing.assert_close(got, want)
+    torch.testing.assert_close(gradient, want_gradient)
+    forward, backward = (polynest.lower(t, "s3") for t in lowered_texts)
+    # One pass an axis or fewer, without buffers.
+    assert 1 <= len(nests_of(forward)) <= 3
+    assert "polynest.arena" not in forward and "alloc" not in forward
+    assert len(nests_of(backward)) <= 4
