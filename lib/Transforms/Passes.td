@@ -405,6 +405,37 @@ def StreamReductions
   ];
 }
 
+def SplitReductions : Pass<"polynest-split-reductions", "mlir::func::FuncOp"> {
+  let summary = "Reduce whole arrays in parts";
+  let description = [{
+    Cuts a nest whose outermost loop carries reductions, and nothing else, into
+    at least 64 parts where it has the iterations. Each part reduces into one
+    element of a buffer; these are reduced then, in their order, and iterations
+    that make up no whole part come last. The parts can run at once, and are a
+    second level of accumulators. Their number depends on the trip count alone.
+
+    Before: `%s = affine.for %i = 0 to 128 iter_args(%a = %zero) {...}`
+    After:  `affine.for %p = 0 to 64 { %t = affine.for %i = 2 * %p to
+            2 * %p + 2 iter_args(%a = %neutral) {...}; affine.store %t, %T[%p] }`
+            and `%s = affine.for %p = 0 to 64 iter_args(%a = %zero)` over `%T`.
+
+    Loops it made are marked `polynest.split` and skipped by a second run.
+    Remarks: `applied` with the length of a part; `declined` with the reason
+    for each nest that carries values.
+  }];
+  let options = [
+    Option<"minOperations", "min-operations", "int64_t", "65536",
+           "Operations of a nest that is worth it, 1 to 2^40">
+  ];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests cut into parts">,
+    Statistic<"numDeclined", "num-declined", "Nests left whole">
+  ];
+}
+
 def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
   let summary = "Write large results past the caches";
   let description = [{

@@ -441,7 +441,7 @@ bool canSplitAt(const TripInfo &trip, int64_t chunk) {
 // Combining
 //===----------------------------------------------------------------------===//
 
-static bool isIdempotent(arith::AtomicRMWKind kind) {
+bool isIdempotent(arith::AtomicRMWKind kind) {
   switch (kind) {
   case arith::AtomicRMWKind::andi:
   case arith::AtomicRMWKind::maximumf:
@@ -465,21 +465,20 @@ static Value makeSplat(OpBuilder &builder, Location loc, VectorType type,
       builder, loc, cast<TypedAttr>(DenseElementsAttr::get(type, value)));
 }
 
-/// Accumulators for `kind` that change nothing. For sums -0.0: +0.0 would turn
-/// a sum of -0.0 alone into +0.0.
-static Value makeIdentity(OpBuilder &builder, Location loc,
-                          arith::AtomicRMWKind kind, VectorType type) {
-  Type element = type.getElementType();
-  TypedAttr value;
+TypedAttr getNeutral(arith::AtomicRMWKind kind, Type element) {
   if (auto floating = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    value = FloatAttr::get(element, kind == arith::AtomicRMWKind::mulf
-                                        ? APFloat::getOne(semantics)
-                                        : APFloat::getZero(semantics, true));
-  } else {
-    value = IntegerAttr::get(element, kind == arith::AtomicRMWKind::muli);
+    return FloatAttr::get(element, kind == arith::AtomicRMWKind::mulf
+                                       ? APFloat::getOne(semantics)
+                                       : APFloat::getZero(semantics, true));
   }
-  return makeSplat(builder, loc, type, value);
+  return IntegerAttr::get(element, kind == arith::AtomicRMWKind::muli);
+}
+
+/// Accumulators for `kind` that change nothing.
+static Value makeIdentity(OpBuilder &builder, Location loc,
+                          arith::AtomicRMWKind kind, VectorType type) {
+  return makeSplat(builder, loc, type, getNeutral(kind, type.getElementType()));
 }
 
 /// A vector of separate scalars. Bits go through bytes: backends build vectors

@@ -157,6 +157,13 @@ std::optional<unsigned> findOpenBound(const TripInfo &trip, int64_t chunk);
 /// be written as one affine bound.
 bool canSplitAt(const TripInfo &trip, int64_t chunk);
 
+/// True if combining a value twice is combining it once.
+bool isIdempotent(mlir::arith::AtomicRMWKind kind);
+
+/// What changes nothing when combined by a kind that is not idempotent. For
+/// sums -0.0: +0.0 would turn a sum of -0.0 alone into +0.0.
+mlir::TypedAttr getNeutral(mlir::arith::AtomicRMWKind kind, mlir::Type element);
+
 /// Carries out the plan; the loop is replaced.
 void vectorizeLoop(const VectorPlan &plan);
 

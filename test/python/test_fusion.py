@@ -139,3 +139,39 @@ def test_sums_so_far(dynamic):
             assert torch.equal(f(x).isnan(), sums(x).isnan())
             i = torch.randint(-(2**40), 2**40, (rows, columns))
             assert torch.equal(g(i), counts(i))
+
+
+# -- reductions of whole arrays ------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [100_003, 65_536, 70_000])
+def test_whole_arrays(count):
+    from polynest import threads
+
+    def totals(x):
+        return x.sum(), x.amax(), x.amin(), (x * x).mean()
+
+    x = numbers(count, edges=False)
+    wanted = totals(x.double())
+    f = compiled(totals)
+    before = threads.thread_count()
+    try:
+        results = []
+        for n in (1, 2, 3):
+            threads.set_thread_count(n)
+            results.append(f(x))
+    finally:
+        threads.set_thread_count(before)
+    for result in results:
+        for a, b, first in zip(result, wanted, results[0]):
+            assert abs(float(a) - float(b)) <= 1e-6 * count**0.5
+            assert torch.equal(a, first)
+    for at in (0, count // 2, count - 1):
+        y = x.clone()
+        y[at] = float("nan")
+        assert all(bool(t.isnan()) for t in f(y))
+    zeros = torch.full((count,), -0.0)
+    for t in f(zeros)[1:3]:
+        assert float(t) == 0 and bool(t.signbit())
+    i = torch.randint(-(2**62), 2**62, (count,))
+    assert torch.equal(compiled(lambda i: i.sum())(i), i.sum())
