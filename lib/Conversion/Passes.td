@@ -256,7 +256,9 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
     transforms, `tensor.concat`, gather, scatter, splat, generate, reshape and
     bitcast become fills, slices, reshapes and generics. A `tensor.pad` with one
     value is a fill with the source inserted; with a computed value it is one
-    generic that tests the index. `bufferization.dealloc_tensor` is dropped.
+    generic that tests the index. `bufferization.dealloc_tensor` is dropped. A
+    slice that drops some dimensions of size 1 and keeps others is one of full
+    rank and a reshape: MLIR takes dropped dimensions of memrefs from strides.
 
     Before: `%r = tensor.pad %x low[1] high[2] {... tensor.yield %c ...}`
     After:  `%f = linalg.fill ins(%c) outs(%empty)`, then
