@@ -1005,6 +1005,7 @@ private:
   void fuseInside(Block *block, Operation *end);
   void fuseBlock(Block *block);
   bool tryInside(AffineForOp partner, AffineForOp loop);
+  void findBound(NestGraph &graph);
   void fuseTopLevel(NestGraph &graph);
   bool fuseWithAny(NestGraph &graph, NestNode &consumer, unsigned &fusedId);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
@@ -1018,6 +1019,9 @@ private:
   /// Last nests that read a base, for siblings.
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders;
   llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
+  /// Nests that constant inputs alone decide: they leave the call, see
+  /// polynest-split-constants.
+  llvm::DenseSet<unsigned> bound;
   SmallVector<memref::AllocOp> unused;
   /// By the node's id, which a merged nest does not keep.
   llvm::DenseMap<unsigned, std::unique_ptr<Nest>> nests;
@@ -1218,6 +1222,13 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
     Nest &theirs = nestOf(producer);
     FusionCost cost;
     const char *why = nullptr;
+    bool isBound = bound.contains(id);
+    if (isBound != bound.contains(consumer.id)) {
+      decline(producer.op, consumer.op,
+              "one of the two runs once, when constants are bound");
+      refused.insert({id, consumer.id});
+      continue;
+    }
     unsigned depth = chooseDepth(theirs, mine, cost, why);
     bool isFull =
         depth && depth == theirs.band.size() && depth == mine.band.size();
@@ -1252,6 +1263,8 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
     unsigned consumerId = consumer.id;
     NestNode *node = graph.fuseNodes(id, consumerId, fused);
     fusedId = node ? node->id : ~0u;
+    if (node && isBound)
+      bound.insert(node->id);
     // Nothing is left that touches memory.
     if (!node)
       fused.erase();
@@ -1262,7 +1275,44 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
   return false;
 }
 
+/// Finds the nests that read constant inputs and what such nests write, and
+/// nothing else, and write no more than they read.
+void NestFuser::findBound(NestGraph &graph) {
+  SmallVector<NestNode *> nodes = graph.nodes();
+  llvm::DenseMap<Value, uint64_t> boundBytes;
+  // Producers come first: what a later nest adds to a buffer is found when the
+  // buffer's writers are counted.
+  for (NestNode *node : nodes) {
+    if (node->isOpaque || node->touchesAll || node->hasAssert)
+      continue;
+    uint64_t read = 0, written = 0;
+    bool isBound = !node->writes.empty();
+    for (Value base : node->reads) {
+      auto type = cast<MemRefType>(base.getType());
+      if (isConstantInput(base))
+        read += getBufferBytes(type).value_or(0);
+      else if (auto it = boundBytes.find(base); it != boundBytes.end())
+        read += it->second;
+      else
+        isBound &= llvm::is_contained(node->writes, base);
+    }
+    for (Value base : node->writes) {
+      auto alloc = base.getDefiningOp<memref::AllocOp>();
+      isBound &= alloc && graph.writersOf(base).size() == 1;
+      if (alloc)
+        written += getBufferBytes(alloc.getType()).value_or(UINT64_MAX / 4);
+    }
+    if (!isBound || read == 0 || written > read)
+      continue;
+    bound.insert(node->id);
+    for (Value base : node->writes)
+      boundBytes[base] =
+          getBufferBytes(cast<MemRefType>(base.getType())).value();
+  }
+}
+
 void NestFuser::fuseTopLevel(NestGraph &graph) {
+  findBound(graph);
   SmallVector<unsigned> order;
   for (NestNode *node : graph.nodes())
     if (!node->isOpaque)

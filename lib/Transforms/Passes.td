@@ -6,6 +6,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignLayouts : Pass<"polynest-assign-layouts", "mlir::func::FuncOp"> {
+  let summary = "Order the dimensions of private buffers";
+  let description = [{
+    Chooses which dimension of each private buffer is contiguous. Contractions
+    with an operand that is bound once (`polynest.constant`) want the other
+    operand contiguous along the reduction and the result along the loops of the
+    constant; nests that index two buffers alike carry the wish over. The
+    dimension is moved last, and the loops around its accesses run in the order
+    in which memory lies.
+
+    Before: `C[n,o,y,x] = sum c,u,v: P[n,c,y+u,x+v] * W[o,c,u,v]`
+    After:  `C[n,y,x,o] = sum u,v,c: P[n,y+u,x+v,c] * W[o,c,u,v]`
+
+    Legal for allocations that only affine loads and stores touch. Loops change
+    places if all are parallel, or if they make up the reduction of a
+    contraction. Remarks: `applied` with dimension and rank; `declined` where
+    loops have to stay.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers with another layout">
+  ];
+}
+
 def BlockContractions
     : Pass<"polynest-block-contractions", "mlir::func::FuncOp"> {
   let summary = "Pack, block and register-tile sums of products";
@@ -125,6 +150,10 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     within one iteration shrink to what that iteration touches. Where loops do
     not line up, the producer's expression takes the place of the consumer's
     loads. Loops that run once are replaced by their bodies first.
+
+    A nest that constant inputs (`polynest.constant`) alone decide, and that
+    writes no more than it reads, is fused with its like only: it is to run once,
+    when constants are bound.
 
     Legal if accesses that may meet name the merged loops' variables so that
     they meet within one iteration only, and what stands between the nests may

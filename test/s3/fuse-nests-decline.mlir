@@ -7,7 +7,8 @@
 // follows the copy it scales (@b075); a contraction keeps its loops (@rows), a
 // producer that would be computed again is not (@again), a store between whose
 // value is needed keeps its place (@order), rows that do not fit the cache stay
-// apart (@large), and arguments that may overlap are left (@overlap).
+// apart (@large), arguments that may overlap are left (@overlap), and what
+// constants decide stays apart (@bound) unless it is more than they are (@grows).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -343,6 +344,59 @@ func.func @between(%m: memref<8xf32> {polynest.mutable},
     affine.for %j = 0 to 8 {
       %x = affine.load %t[%j] : memref<8xf32>
       affine.store %x, %r[%i, %j] : memref<4x8xf32>
+    }
+  }
+  return
+}
+
+// What constants alone decide runs once, when they are bound; unless the constant
+// is not one, or more is written than read (@grows).
+// CHECK-LABEL: func @bound
+//       CHECK: %[[T:.+]] = memref.alloc() : memref<8xf32>
+//       CHECK: affine.store %{{.+}}, %[[T]]
+//       CHECK: affine.load %[[T]]
+//       CHECK: return
+//      REMARK: one of the two runs once, when constants are bound
+func.func @bound(%c: memref<8xf32> {polynest.constant}, %x: memref<4x8xf32>,
+                 %r: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %j = 0 to 8 {
+    %a = affine.load %c[%j] : memref<8xf32>
+    %b = math.sqrt %a : f32
+    affine.store %b, %t[%j] : memref<8xf32>
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%j] : memref<8xf32>
+      %b = affine.load %x[%i, %j] : memref<4x8xf32>
+      %d = arith.mulf %a, %b : f32
+      affine.store %d, %r[%i, %j] : memref<4x8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @grows
+//   CHECK-NOT: memref.alloc() : memref<4x8xf32>
+//       CHECK: return
+func.func @grows(%c: memref<8xf32> {polynest.constant}, %x: memref<4x8xf32>,
+                 %r: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<4x8xf32>
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %c[%j] : memref<8xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %t[%i, %j] : memref<4x8xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<4x8xf32>
+      %b = affine.load %x[%i, %j] : memref<4x8xf32>
+      %d = arith.mulf %a, %b : f32
+      affine.store %d, %r[%i, %j] : memref<4x8xf32>
     }
   }
   return

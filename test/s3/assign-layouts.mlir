@@ -1,0 +1,224 @@
+// Properties: images around convolutions with constant weights get their channels
+// last, with the padding before (@chain, also of dynamic batch), the nest between
+// two convolutions and a pooling behind; loops run in the order in which memory
+// lies, the reduction too. What the caller sees keeps its layout (@chain's %x and
+// %r). Groups stay in front of their channels (@groups). Where one loop of a nest
+// carries a dependence its order stays (@carried). A second run changes nothing.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-assign-layouts))' > %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-assign-layouts))' | diff %t.once -
+
+// CHECK-LABEL: func @chain
+//  CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x8x14x14xf32>, %[[V:[a-z0-9]+]]: memref<24x8x3x3xf32>
+//  CHECK-SAME: %[[W:[a-z0-9]+]]: memref<16x24x1x1xf32>
+//  CHECK-SAME: %[[R:[a-z0-9]+]]: memref<?x16x14x14xf32>
+//       CHECK: %[[P:.+]] = memref.alloc(%[[N:.+]]) : memref<?x16x16x8xf32>
+//       CHECK: affine.for %[[B:.+]] = 0 to %[[N]]
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 8
+//  CHECK-NEXT: affine.load %[[X]][%[[B]], %[[C]], %[[I]], %[[J]]]
+//  CHECK-NEXT: affine.store %{{.+}}, %[[P]][%[[B]], %[[I]] + 1, %[[J]] + 1, %[[C]]]
+//       CHECK: %[[T:.+]] = memref.alloc(%[[N]]) {alignment = 64 : i64} : memref<?x14x14x24xf32>
+//       CHECK: affine.for %[[B:.+]] = 0 to %[[N]]
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[O:.+]] = 0 to 24
+//  CHECK-NEXT: affine.for %[[U:.+]] = 0 to 3
+//  CHECK-NEXT: affine.for %[[S:.+]] = 0 to 3
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 8
+//       CHECK: affine.load %[[P]][%[[B]], %[[I]] + %[[U]], %[[J]] + %[[S]], %[[C]]]
+//       CHECK: affine.load %[[V]][%[[O]], %[[C]], %[[U]], %[[S]]]
+//       CHECK: affine.store %{{.+}}, %[[T]][%[[B]], %[[I]], %[[J]], %[[O]]]
+//       CHECK: %[[Q:.+]] = memref.alloc(%[[N]]) : memref<?x14x14x24xf32>
+//       CHECK: affine.load %[[T]][%[[B:.+]], %[[I:.+]], %[[J:.+]], %[[O:.+]]]
+//       CHECK: affine.store %{{.+}}, %[[Q]][%[[B]], %[[I]], %[[J]], %[[O]]]
+//       CHECK: affine.load %[[Q]][%{{.+}}, %{{.+}}, %{{.+}}, %[[C:.+]]]
+//       CHECK: affine.load %[[W]][%{{.+}}, %[[C]], 0, 0]
+//       CHECK: affine.store %{{.+}}, %[[R]][
+func.func @chain(%x: memref<?x8x14x14xf32>,
+                 %v: memref<24x8x3x3xf32> {polynest.constant},
+                 %w: memref<16x24x1x1xf32> {polynest.constant},
+                 %r: memref<?x16x14x14xf32> {polynest.result}, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc(%n) : memref<?x8x16x16xf32>
+  affine.for %b = 0 to %n {
+    affine.for %c = 0 to 8 {
+      affine.for %i = 0 to 14 {
+        affine.for %j = 0 to 14 {
+          %e = affine.load %x[%b, %c, %i, %j] : memref<?x8x14x14xf32>
+          affine.store %e, %p[%b, %c, %i + 1, %j + 1] : memref<?x8x16x16xf32>
+        }
+      }
+    }
+  }
+  %t = memref.alloc(%n) {alignment = 64 : i64} : memref<?x24x14x14xf32>
+  affine.for %b = 0 to %n {
+    affine.for %o = 0 to 24 {
+      affine.for %i = 0 to 14 {
+        affine.for %j = 0 to 14 {
+          %0 = affine.for %c = 0 to 8 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %u = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %2 = affine.for %s = 0 to 3 iter_args(%s2 = %s1) -> f32 {
+                %d = affine.load %p[%b, %c, %i + %u, %j + %s]
+                    : memref<?x8x16x16xf32>
+                %f = affine.load %v[%o, %c, %u, %s] : memref<24x8x3x3xf32>
+                %m = arith.mulf %d, %f : f32
+                %a = arith.addf %s2, %m : f32
+                affine.yield %a : f32
+              }
+              affine.yield %2 : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %t[%b, %o, %i, %j] : memref<?x24x14x14xf32>
+        }
+      }
+    }
+  }
+  %q = memref.alloc(%n) : memref<?x24x14x14xf32>
+  affine.for %b = 0 to %n {
+    affine.for %o = 0 to 24 {
+      affine.for %i = 0 to 14 {
+        affine.for %j = 0 to 14 {
+          %e = affine.load %t[%b, %o, %i, %j] : memref<?x24x14x14xf32>
+          %m = arith.maximumf %e, %zero : f32
+          affine.store %m, %q[%b, %o, %i, %j] : memref<?x24x14x14xf32>
+        }
+      }
+    }
+  }
+  affine.for %b = 0 to %n {
+    affine.for %o = 0 to 16 {
+      affine.for %i = 0 to 14 {
+        affine.for %j = 0 to 14 {
+          %0 = affine.for %c = 0 to 24 iter_args(%s0 = %zero) -> f32 {
+            %d = affine.load %q[%b, %c, %i, %j] : memref<?x24x14x14xf32>
+            %f = affine.load %w[%o, %c, 0, 0] : memref<16x24x1x1xf32>
+            %m = arith.mulf %d, %f : f32
+            %a = arith.addf %s0, %m : f32
+            affine.yield %a : f32
+          }
+          affine.store %0, %r[%b, %o, %i, %j] : memref<?x16x14x14xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @groups
+//       CHECK: memref.alloc() : memref<2x18x18x8xf32>
+//       CHECK: memref.alloc() : memref<2x16x16x12xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 2
+//       CHECK: affine.for %{{.+}} = 0 to 16
+//       CHECK: affine.for %{{.+}} = 0 to 16
+//       CHECK: affine.for %[[O:.+]] = 0 to 12
+//       CHECK: return
+func.func @groups(%x: memref<2x8x18x18xf32>,
+                  %w: memref<2x12x8x3x3xf32> {polynest.constant},
+                  %r: memref<2x12x16x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x8x18x18xf32>
+  affine.for %g = 0 to 2 {
+    affine.for %c = 0 to 8 {
+      affine.for %i = 0 to 18 {
+        affine.for %j = 0 to 18 {
+          %e = affine.load %x[%g, %c, %i, %j] : memref<2x8x18x18xf32>
+          %n = arith.negf %e : f32
+          affine.store %n, %p[%g, %c, %i, %j] : memref<2x8x18x18xf32>
+        }
+      }
+    }
+  }
+  %t = memref.alloc() : memref<2x12x16x16xf32>
+  affine.for %g = 0 to 2 {
+    affine.for %o = 0 to 12 {
+      affine.for %i = 0 to 16 {
+        affine.for %j = 0 to 16 {
+          %0 = affine.for %c = 0 to 8 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %u = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %2 = affine.for %s = 0 to 3 iter_args(%s2 = %s1) -> f32 {
+                %d = affine.load %p[%g, %c, %i + %u, %j + %s]
+                    : memref<2x8x18x18xf32>
+                %f = affine.load %w[%g, %o, %c, %u, %s] : memref<2x12x8x3x3xf32>
+                %m = arith.mulf %d, %f : f32
+                %a = arith.addf %s2, %m : f32
+                affine.yield %a : f32
+              }
+              affine.yield %2 : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %t[%g, %o, %i, %j] : memref<2x12x16x16xf32>
+        }
+      }
+    }
+  }
+  affine.for %g = 0 to 2 {
+    affine.for %o = 0 to 12 {
+      affine.for %i = 0 to 16 {
+        affine.for %j = 0 to 16 {
+          %e = affine.load %t[%g, %o, %i, %j] : memref<2x12x16x16xf32>
+          affine.store %e, %r[%g, %o, %i, %j] : memref<2x12x16x16xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// The buffer changes; the loops of the nest that sums up along its rows do not.
+// CHECK-LABEL: func @carried
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<16x16x8xf32>
+//       CHECK: affine.store %{{.+}}, %[[P]]
+//       CHECK: affine.for %[[C:.+]] = 0 to 8
+//  CHECK-NEXT: affine.for %[[I:.+]] = 1 to 16
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 16
+//  CHECK-NEXT: affine.load %[[P]][%[[I]] - 1, %[[J]], %[[C]]]
+//       CHECK: return
+func.func @carried(%x: memref<8x16x16xf32>,
+                   %w: memref<12x8x3x3xf32> {polynest.constant},
+                   %r: memref<12x14x14xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<8x16x16xf32>
+  affine.for %c = 0 to 8 {
+    affine.for %i = 0 to 16 {
+      affine.for %j = 0 to 16 {
+        %e = affine.load %x[%c, %i, %j] : memref<8x16x16xf32>
+        affine.store %e, %p[%c, %i, %j] : memref<8x16x16xf32>
+      }
+    }
+  }
+  affine.for %c = 0 to 8 {
+    affine.for %i = 1 to 16 {
+      affine.for %j = 0 to 16 {
+        %e = affine.load %p[%c, %i - 1, %j] : memref<8x16x16xf32>
+        %f = affine.load %p[%c, %i, %j] : memref<8x16x16xf32>
+        %a = arith.addf %e, %f : f32
+        affine.store %a, %p[%c, %i, %j] : memref<8x16x16xf32>
+      }
+    }
+  }
+  affine.for %o = 0 to 12 {
+    affine.for %i = 0 to 14 {
+      affine.for %j = 0 to 14 {
+        %0 = affine.for %c = 0 to 8 iter_args(%s0 = %zero) -> f32 {
+          %1 = affine.for %u = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+            %2 = affine.for %s = 0 to 3 iter_args(%s2 = %s1) -> f32 {
+              %d = affine.load %p[%c, %i + %u, %j + %s] : memref<8x16x16xf32>
+              %f = affine.load %w[%o, %c, %u, %s] : memref<12x8x3x3xf32>
+              %m = arith.mulf %d, %f : f32
+              %a = arith.addf %s2, %m : f32
+              affine.yield %a : f32
+            }
+            affine.yield %2 : f32
+          }
+          affine.yield %1 : f32
+        }
+        affine.store %0, %r[%o, %i, %j] : memref<12x14x14xf32>
+      }
+    }
+  }
+  return
+}
