@@ -102,6 +102,14 @@ static void print_reduction_options(pn_buffer_t *buffer,
                    cache_share_kib(&target->caches[1]));
 }
 
+static void print_jam_options(pn_buffer_t *buffer,
+                              const pn_pipeline_env_t *env) {
+  const pn_target_info_t *target = env->target;
+  pn_buffer_printf(buffer, "vector-registers=%d l2-size-kib=%d",
+                   target->vector_registers,
+                   cache_share_kib(&target->caches[1]));
+}
+
 static void print_stream_options(pn_buffer_t *buffer,
                                  const pn_pipeline_env_t *env) {
   pn_buffer_printf(buffer, "threshold-kib=%" PRId64,
@@ -164,6 +172,10 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-stream-reductions",
      .anchor = ON_FUNC,
      .print_options = print_reduction_options,
+     .is_optimization = true},
+    {.flag = "polynest-jam-reductions",
+     .anchor = ON_FUNC,
+     .print_options = print_jam_options,
      .is_optimization = true},
     {.flag = "polynest-assign-layouts",
      .anchor = ON_FUNC,

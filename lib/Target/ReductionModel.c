@@ -149,3 +149,26 @@ bool pn_model_reduction_plan(const pn_model_core_t *core,
   *out_plan = plan;
   return true;
 }
+
+bool pn_model_jam(const pn_model_core_t *core, int64_t rows, int64_t columns,
+                  int32_t sums, int32_t *out_rows, int32_t *out_columns) {
+  *out_rows = *out_columns = 0;
+  if (core->vector_registers < 1 || rows < 1 || columns < 0 || sums < 1 ||
+      sums > 64)
+    return false;
+  int32_t most_columns = columns > 0 ? (int32_t)min_i64(columns, 4) : 4;
+  int32_t most_rows = (int32_t)min_i64(rows, 4);
+  double best = INFINITY;
+  for (int32_t r = 1; r <= most_rows; r *= 2)
+    for (int32_t c = 1; c <= most_columns; ++c) {
+      if (r * c > 1 && r * c * sums + c + 2 > core->vector_registers)
+        continue;
+      double loads = (double)(r + c) / (r * c);
+      if (loads < best || (loads <= best && c > *out_columns)) {
+        best = loads;
+        *out_rows = r;
+        *out_columns = c;
+      }
+    }
+  return true;
+}

@@ -66,6 +66,18 @@ bool pn_model_reduction_plan(const pn_model_core_t *core,
                              const pn_model_reduction_t *reduction,
                              pn_model_reduction_plan_t *out_plan);
 
+/* Rows of a large operand, reduced along themselves, that one loop takes
+ * together with rows of the other operand: `rows` of those in all, `columns` of
+ * the large one (0: unknown), `sums` for each pair. The pair of numbers, up to
+ * 4 by 4, that fits the registers, jam_rows * jam_columns * sums for the sums,
+ * jam_columns for what is loaded of the large operand and one more, with the
+ * fewest loads a multiply-add, (jam_rows + jam_columns) / (jam_rows *
+ * jam_columns); of equals the one with more rows of the large operand, each of
+ * which is a stream that memory serves at the same time. False where the input
+ * is out of range. */
+bool pn_model_jam(const pn_model_core_t *core, int64_t rows, int64_t columns,
+                  int32_t sums, int32_t *out_rows, int32_t *out_columns);
+
 PN_EXTERN_C_END
 
 #endif /* POLYNEST_TARGET_REDUCTIONMODEL_H */

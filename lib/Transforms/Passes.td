@@ -192,6 +192,41 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
   ];
 }
 
+def JamReductions : Pass<"polynest-jam-reductions", "mlir::func::FuncOp"> {
+  let summary = "Reduce several rows of a large operand together";
+  let description = [{
+    Recognizes nests that reduce rows of a large operand along themselves
+    (matrix times vector, weights of a linear layer times a few rows, sums of
+    rows) and lets several rows share one loop, which carries a sum for each of
+    them, or for each pair with a row of the other operand. Loads of the other
+    operand serve several rows then, and memory is read in several streams. The
+    vectorizer runs that loop in lanes.
+
+    Before: `for n { r = for k iter_args(x) { x + a[k] * B[n,k] }; c[n] = r }`
+    After:  `for n step 4 { r0, r1, r2, r3 = for k iter_args(x0, .., x3) {
+            x0 + a[k] * B[n,k], ..., x3 + a[k] * B[n+3,k] }; c[n..n+3] = ... }`
+
+    Legal if no parallel loop carries a dependence; values are combined with one
+    operation that is associative and commutative. Declines where loads are not
+    contiguous along the innermost reduction loop, rows have fewer than 128
+    elements, the operand stays in L2, or more than 16 rows of the other operand
+    use it. Remarks: `applied` with the rows of both; `declined` with the reason.
+    Loops it makes are marked `polynest.jammed`; a second run changes nothing.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let options = [
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Number of vector registers, 8 to 256">,
+    Option<"l2SizeKib", "l2-size-kib", "int64_t", /*default=*/"512",
+           "One core's second-level cache, 16 to 1048576">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Reductions jammed">,
+    Statistic<"numDeclined", "num-declined", "Reductions left">
+  ];
+}
+
 def ParallelizeNests
     : Pass<"polynest-parallelize-nests", "mlir::func::FuncOp"> {
   let summary = "Make outer loops parallel, with a grain";

@@ -170,13 +170,15 @@ static StringRef sortLoops(Decision &decision) {
   SmallVector<Access, 8> loads;
   for (Operation *op : nest.slice)
     collectAccesses(op, loads);
+  // The longest one: operands of a product may be contiguous along two.
   AffineForOp lane;
   for (const Access &load : loads) {
     if (!load.isAffine() || !isa<AffineLoadOp>(load.op))
       return "a load is not affine";
-    if (movesWithAny(load, nest.reductionLoops) && !lane)
+    if (movesWithAny(load, nest.reductionLoops))
       for (AffineForOp loop : nest.parallelLoops)
-        if (getContiguity(load, loop) == Contiguity::Contiguous)
+        if (getContiguity(load, loop) == Contiguity::Contiguous &&
+            (!lane || estimateTrips(loop) >= estimateTrips(lane)))
           lane = loop;
   }
   if (!lane)

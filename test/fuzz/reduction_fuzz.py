@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random reductions of rows of a large operand against a float64 reference.
+"""Random reductions of a large operand against a float64 reference.
 
   reduction_fuzz.py                      100 cases, seed 1
   reduction_fuzz.py --count 400 --seed 7
@@ -8,8 +8,8 @@
   reduction_fuzz.py --forever            seed after seed until one fails
 
 A case reduces an operand whose innermost dimension stays (column sums, also of
-several axes and with other loops between), or multiplies it with 1 to 18 rows
-of another one. It combines by sums, products, maxima, minima or bits, one or
+several axes and with other loops between) or is reduced (row sums), or
+multiplies it with 1 to 17 rows of another one. It combines by sums, products, maxima, minima or bits, one or
 two at a time, in types of 8 to 64 bits, narrow floats also widened to f32; it
 starts from a constant or an argument; some scale, add a bias and clip. Loops
 come in any order, sizes static or dynamic. Arguments lie at pages that cannot
@@ -65,8 +65,9 @@ class Case:
         self.kinds = [rng.choice(kinds)]
         if not self.product and rng.random() < 0.3:
             self.kinds.append(rng.choice(kinds))
-        # Letters of the operand; capitals are reduced, n is contiguous.
-        self.operand = rng.choice(["Kn", "Kn", "Kn", "bKn", "KLn", "KbLn", "Kbn"])
+        # Letters of the operand; capitals are reduced, the last is contiguous.
+        self.operand = rng.choice(["Kn", "Kn", "Kn", "bKn", "KLn", "KbLn", "Kbn",
+                                   "nK", "nK", "nK", "bnK", "nLK"])
         self.rows = "m" if self.product and rng.random() < 0.8 else ""
         self.whole = rng.random() < 0.6  # sums of whole numbers are exact
         self.sizes = {}
@@ -370,11 +371,12 @@ def main():
     remarks = []
 
     def note(flag, kind, location, values):
-        if kind == "applied" and "stream-reductions" in flag:
-            remarks.append(kind)
+        if kind == "applied" and "-reductions" in flag:
+            remarks.append(flag)
 
     targets = base.runnable_targets()
-    failures = streamed = cases = 0
+    failures = cases = 0
+    found = {"stream": 0, "jam": 0}
     with handles.Context(remark=note) as context:
         seed, numbers = options.seed, range(options.count)
         if options.case:
@@ -395,11 +397,13 @@ def main():
                     failures += 1
                     print(f"FAILED {seed}:{number} on {target}: {failure}",
                           flush=True)
-                streamed += bool(remarks)
+                for name in found:
+                    found[name] += any(name in flag for flag in remarks)
             if failures or not options.forever:
                 break
             seed += 1
-    print(f"{cases} cases, {failures} failures, {streamed} streamed")
+    print(f"{cases} cases, {failures} failures, {found['stream']} streamed, "
+          f"{found['jam']} jammed")
     return 1 if failures else 0
 
 

@@ -80,7 +80,8 @@ def test_reductions():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "120 cases, 0 failures" in done.stdout
     # Most of what is left is too small.
-    assert int(done.stdout.split()[-2]) > 40
+    words = done.stdout.split()
+    assert int(words[-4]) > 20 and int(words[-2]) > 5, done.stdout
 
 
 def kept_specs():

@@ -173,6 +173,29 @@ func.func @no_columns(%b: memref<4096x8x0xf32>, %c: memref<8x0xf32> {polynest.re
   return
 }
 
+// No row.
+// REMARK: a loop does not run
+// CHECK-LABEL: func @no_rows
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @no_rows(%a: memref<0x512xf32>, %b: memref<512x1024xf32>,
+                   %c: memref<0x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %m = 0 to 0 {
+    affine.for %n = 0 to 1024 {
+      %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%m, %k] : memref<0x512xf32>
+        %y = affine.load %b[%k, %n] : memref<512x1024xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%m, %n] : memref<0x1024xf32>
+    }
+  }
+  return
+}
+
 // A sum overwrites what the one before it read.
 // REMARK: carries a dependence
 // CHECK-LABEL: func @read_elsewhere

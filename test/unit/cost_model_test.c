@@ -473,6 +473,32 @@ static void reduction_plans(void) {
   CHECK(!pn_model_reduction_plan(&core, &images, &plan));
 }
 
+/* Rows that are reduced together. */
+static void jammed_rows(void) {
+  int32_t rows, columns;
+  pn_model_core_t core = core_of("haswell", 4);
+  CHECK(pn_model_jam(&core, 1, 4096, 1, &rows, &columns));
+  CHECK(rows == 1 && columns == 4);
+  /* 16 registers: 8 sums, 4 rows, 2 more; 4 x 3 would take 17. */
+  CHECK(pn_model_jam(&core, 8, 4096, 1, &rows, &columns));
+  CHECK(rows == 2 && columns == 4);
+  /* Two sums a pair: 2 x 2 and 1 x 4 both fit; 4 loads serve 4, 5 do. */
+  CHECK(pn_model_jam(&core, 8, 4096, 2, &rows, &columns));
+  CHECK(rows == 2 && columns == 2);
+  CHECK(pn_model_jam(&core, 3, 3, 1, &rows, &columns));
+  CHECK(rows == 2 && columns == 3);
+  CHECK(pn_model_jam(&core, 1, 1, 1, &rows, &columns));
+  CHECK(rows == 1 && columns == 1);
+  CHECK(pn_model_jam(&core, 1, 0, 60, &rows, &columns));
+  CHECK(rows == 1 && columns == 1);
+  core = core_of("skylake-avx512", 4);
+  CHECK(pn_model_jam(&core, 8, 0, 1, &rows, &columns));
+  CHECK(rows == 4 && columns == 4);
+  CHECK(!pn_model_jam(&core, 0, 1, 1, &rows, &columns) && !rows && !columns);
+  CHECK(!pn_model_jam(&core, 1, -1, 1, &rows, &columns));
+  CHECK(!pn_model_jam(&core, 1, 1, 0, &rows, &columns));
+}
+
 int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
@@ -488,5 +514,6 @@ int main(void) {
   CHECK_RUN(contraction_plans);
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
+  CHECK_RUN(jammed_rows);
   return check_result();
 }
