@@ -25,19 +25,13 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
-#include "Analysis/Contraction.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
-#include "Target/ContractionModel.h"
+#include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/IntegerSet.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_BLOCKCONTRACTIONS
@@ -52,83 +46,12 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "block-contractions";
-static constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
-static constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
-
-namespace {
-/// A loop and how it is cut: `tile` iterations a block, each worth `weight` of
-/// the group's points.
-struct CutLoop {
-  AffineForOp loop;
-  std::optional<int64_t> trips;
-  int64_t tile = 1;
-  int64_t weight = 0;
-  /// The number of iterations where it is not constant.
-  Value tripValue;
-
-  bool isWhole() const { return trips && *trips <= tile; }
-  bool isPlain() const { return tile == 1 && weight == 0; }
-  /// All blocks are full.
-  bool isEven() const { return trips && *trips % tile == 0; }
-};
-
-/// Loops of one role, outermost first.
-struct Group {
-  SmallVector<CutLoop, 4> loops;
-  /// Points of a full block.
-  int64_t points = 1;
-};
-
-/// How the row side reaches the micro-kernel: from where it is, from a copy of
-/// all of it that is made once, or from a copy of the open block.
-enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
-
-struct Decision {
-  Contraction contraction;
-  pn_model_contraction_plan_t plan;
-  /// Rows are broadcast, columns run in lanes.
-  bool leftIsRow = true;
-  Group batch, rows, columns, depth;
-  RowMode rowMode = RowMode::PackedByDepth;
-  /// Of the plain load behind rowSide, with RowMode::InPlace.
-  AffineLoadOp rowLoad;
-  /// Elements from a row to the next; absent where rows are no even distance
-  /// apart.
-  std::optional<int64_t> rowStep;
-  /// The columns are packed once, before the nest; else block by block.
-  bool packsAhead = false;
-  /// The sums start from one value: the micro-kernel spreads it, the buffer is
-  /// not filled before.
-  bool startsEven = false;
-  /// Packed columns lie panel by panel, each as wide as the micro-tile; else
-  /// whole rows of the block, where a panel would cut through a loop.
-  bool panels = false;
-  /// Columns lie along the depth in memory: packing transposes.
-  bool transposes = false;
-  /// A micro-tile is summed up at once: a buffer of one tile holds it, and what
-  /// is done with the sums follows; else both hold for the whole block.
-  bool endsByTile = false;
-
-  const ContractionOperand &rowSide() const {
-    return leftIsRow ? contraction.left : contraction.right;
-  }
-  const ContractionOperand &columnSide() const {
-    return leftIsRow ? contraction.right : contraction.left;
-  }
-};
-
-struct ContractionMachine {
-  pn_model_core_t core;
-  int32_t cores;
-  int32_t lineBytes;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Analysis of operands
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getTrips(AffineForOp loop) {
+std::optional<int64_t> getTrips(AffineForOp loop) {
   std::optional<uint64_t> trips = getTripCount(loop);
   if (!trips || *trips > uint64_t(INT32_MAX))
     return std::nullopt;
@@ -177,7 +100,7 @@ static AffineForOp getContiguousLoop(const Contraction &contraction) {
 }
 
 /// Puts the side whose loops run contiguously over the result in lanes.
-static void chooseSides(Decision &decision) {
+static void chooseSides(Blocking &decision) {
   Contraction &contraction = decision.contraction;
   AffineForOp lane = getContiguousLoop(contraction);
   bool leftIsColumn =
@@ -195,9 +118,9 @@ static pn_model_loops_t describe(ArrayRef<AffineForOp> loops) {
   return described;
 }
 
-static Group makeGroup(ArrayRef<AffineForOp> loops,
-                       const pn_model_block_t *block) {
-  Group group;
+LoopGroup makeGroup(ArrayRef<AffineForOp> loops,
+                    const pn_model_block_t *block) {
+  LoopGroup group;
   int64_t weight = 1;
   for (size_t i = loops.size(); i-- > 0;) {
     CutLoop cut;
@@ -216,7 +139,7 @@ static Group makeGroup(ArrayRef<AffineForOp> loops,
 
 /// The stride of one point of a block, if the loops in it advance evenly over
 /// what the load reads.
-static std::optional<int64_t> getPointStep(const Group &group,
+static std::optional<int64_t> getPointStep(const LoopGroup &group,
                                            const Access &access) {
   std::optional<int64_t> step;
   for (const CutLoop &cut : llvm::reverse(group.loops)) {
@@ -238,7 +161,7 @@ static std::optional<int64_t> getPointStep(const Group &group,
 
 /// True if rows may be read where they are: a plain load of the accumulator's
 /// type, contiguous along a block of the depth.
-static bool readsInPlace(Decision &decision) {
+static bool readsInPlace(Blocking &decision) {
   auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
   if (!load || load.getType() != decision.contraction.getType() ||
       !load.getMemRefType().getLayout().isIdentity())
@@ -262,13 +185,12 @@ static bool readsInPlace(Decision &decision) {
 }
 
 /// True if all sizes of the group are constant.
-static bool isConstant(const Group &group) {
+static bool isConstant(const LoopGroup &group) {
   return llvm::all_of(group.loops,
                       [](const CutLoop &cut) { return cut.trips.has_value(); });
 }
 
-/// True if the group is one block.
-static bool isWhole(const Group &group) {
+bool isWhole(const LoopGroup &group) {
   return llvm::all_of(group.loops,
                       [](const CutLoop &cut) { return cut.isWhole(); });
 }
@@ -321,14 +243,14 @@ static bool readsInBounds(const ContractionOperand &operand) {
 
 /// True if the columns may be packed for the whole nest: sizes are constant and
 /// what is read early would be read anyway, or is there.
-static bool canPackAhead(const Decision &decision) {
+static bool canPackAhead(const Blocking &decision) {
   return isConstant(decision.batch) && isConstant(decision.columns) &&
          isConstant(decision.depth) && readsOnce(decision.columnSide()) &&
          (isConstant(decision.rows) || readsInBounds(decision.columnSide()));
 }
 
 /// The same for rows.
-static bool canPackRowsAhead(const Decision &decision) {
+static bool canPackRowsAhead(const Blocking &decision) {
   return isConstant(decision.batch) && isConstant(decision.rows) &&
          isConstant(decision.depth) && readsOnce(decision.rowSide()) &&
          (isConstant(decision.columns) || readsInBounds(decision.rowSide()));
@@ -359,7 +281,7 @@ static AffineLoadOp getCastLoad(const ContractionOperand &operand) {
 
 /// True if whole squares of vectors may be loaded along the depth and turned in
 /// registers: a plain load, contiguous along the innermost depth loop only.
-static bool shouldTranspose(const Decision &decision) {
+static bool shouldTranspose(const Blocking &decision) {
   AffineLoadOp load = getCastLoad(decision.columnSide());
   if (!load || !VectorType::isValidElementType(load.getType()) ||
       load.getType().getIntOrFloatBitWidth() % 8 != 0)
@@ -428,7 +350,7 @@ static double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
 static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
 static constexpr double leastProducts = 32768;
 
-static StringRef whyNotWorth(const Decision &decision) {
+static StringRef whyNotWorth(const Blocking &decision) {
   double rows = countPoints(decision.rowSide().loops, 1024);
   double columns = countPoints(decision.columnSide().loops, 1024);
   double depth = countPoints(decision.contraction.reductionLoops, 1024);
@@ -450,7 +372,7 @@ static bool isBoundOnce(const ContractionOperand &operand) {
   });
 }
 
-static RowMode chooseRowMode(Decision &decision) {
+static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
   bool isInPlace = readsInPlace(decision);
   std::optional<int64_t> alongDepth = getSliceStride(
@@ -467,7 +389,7 @@ static RowMode chooseRowMode(Decision &decision) {
 }
 
 /// Chooses blocks and modes; false where the model has none.
-static bool choose(Decision &decision, const ContractionMachine &machine) {
+static bool choose(Blocking &decision, const ContractionMachine &machine) {
   Contraction &contraction = decision.contraction;
   pn_model_core_t core = machine.core;
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
@@ -502,1236 +424,6 @@ static bool choose(Decision &decision, const ContractionMachine &machine) {
   decision.endsByTile =
       decision.startsEven && decision.panels && isWhole(decision.depth);
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Transform
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Bounds of a loop that starts at 0.
-struct Bounds {
-  AffineMap map;
-  SmallVector<Value, 4> operands;
-};
-
-/// Writes the blocked form of one contraction.
-class Emitter {
-public:
-  Emitter(Decision &decision, const ContractionMachine &machine)
-      : decision(decision), machine(machine),
-        builder(decision.contraction.root),
-        loc(decision.contraction.root.getLoc()),
-        type(decision.contraction.getType()) {}
-
-  void emit();
-
-private:
-  // Loops.
-  void materializeTrips(Group &group);
-  Bounds boundsOf(const CutLoop &cut, int64_t scale);
-  Bounds pointsOf(const Group &group);
-  AffineForOp makeLoop(const Bounds &bounds, int64_t step = 1,
-                       ValueRange carried = {}, const Bounds *lower = nullptr);
-  void openBlocks(const Group &group);
-  void openPoints(ArrayRef<CutLoop> loops);
-  Value ivOf(const CutLoop &cut);
-  AffineExpr pointExpr(const Group &group, SmallVectorImpl<Value> &operands);
-  IRMapping mapIvs(ArrayRef<const Group *> groups);
-
-  // Accesses.
-  Value cloneOperand(const ContractionOperand &operand, IRMapping &mapping);
-  void cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping);
-  void cloneOne(Operation *op, IRMapping &mapping);
-  Value makeBuffer(ArrayRef<int64_t> shape);
-  void clearPadding(Value buffer, unsigned d, const Group &group, int64_t unit);
-  void clearPackedColumns(Value buffer);
-  void clearBox(Value buffer, ArrayRef<std::pair<int64_t, int64_t>> box);
-  void pack(Value buffer, const ContractionOperand &operand, const Group &outer,
-            const Group &inner);
-  void storePacked(Value buffer, const ContractionOperand &operand,
-                   const Group &outer, const Group &inner);
-  void packTransposed(Value buffer, const Group &depth);
-  void packSquare(Value buffer, const Group &depth, Value column, Value row);
-  Bounds wholeVectors(Bounds bounds);
-  Value packAhead(int64_t columnStride);
-  void packRowsAhead(int64_t depthStride);
-  void addRowPlace(SmallVectorImpl<AffineExpr> &place,
-                   SmallVectorImpl<Value> &operands);
-  void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
-                      int64_t columnStride);
-  void openColumns();
-  void closePoints();
-  void finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
-                   AffineExpr column, AffineExpr panel = {},
-                   AffineExpr lane = {});
-  void addPlace(SmallVectorImpl<AffineExpr> &place,
-                SmallVectorImpl<Value> &operands);
-  AffineMap openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
-                     SmallVectorImpl<Value> &operands);
-  void emitInit(Value block);
-  void emitKernel(Value block, Value rows, Value columns);
-  void emitEpilogue(Value block);
-  void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
-                     IRMapping &mapping);
-  void emitTileEpilogue(Value block, Value row, Value column);
-  void emitTileLoops(Value block, Value row, Value column,
-                     const Bounds &columns);
-  Bounds restOf(const Group &group, Value begin, int64_t most);
-  bool isExact(const Group &group, int64_t unit);
-  Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
-                   Value address);
-  Value rowAddress(Value rowOrigin, int64_t row);
-  std::pair<AffineMap, SmallVector<Value>> rowBase();
-  void openPoint(const Group &group, Value point);
-  void fillRowTable();
-  Value multiplyAdd(Value a, Value b, Value sum);
-  Value negate(Value value);
-  Value isFirstDepth();
-
-  /// Composes and simplifies.
-  std::pair<AffineMap, SmallVector<Value, 4>> compose(AffineMap map,
-                                                      ValueRange operands);
-
-  Decision &decision;
-  const ContractionMachine &machine;
-  OpBuilder builder;
-  Location loc;
-  Type type;
-  /// Rows in place or ahead, as one row of elements.
-  Value flatRows;
-  /// Where rows in place begin, unless one even distance apart.
-  Value rowTable;
-  /// The shape of rows packed ahead.
-  SmallVector<int64_t> aheadShape;
-  /// The columns are packed for the whole nest, not for the open block.
-  bool isAhead = false;
-  /// Panel and lane of the open column.
-  Value openPanel, openLane;
-  /// Induction variables that were made; most end up composed into accesses.
-  SmallVector<AffineApplyOp> applies;
-  /// Number of the block and of the point in it, for loops that are open.
-  DenseMap<Operation *, Value> blockOf, pointOf;
-};
-} // namespace
-
-/// All elements as one row.
-static Value flatten(OpBuilder &builder, Location loc, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (type.getRank() <= 1)
-    return memref;
-  ReassociationIndices all =
-      llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
-  return memref::CollapseShapeOp::create(builder, loc, memref,
-                                         ArrayRef<ReassociationIndices>{all});
-}
-
-/// How many points the blocks of a group hold: a full one and the last one.
-/// Empty if that is not known.
-static SmallVector<int64_t, 2> getBlockPoints(const Group &group) {
-  for (const CutLoop &cut : group.loops)
-    if (!cut.isPlain() && !cut.isWhole()) {
-      if (!cut.trips)
-        return {};
-      if (!cut.isEven())
-        return {group.points, *cut.trips % cut.tile * cut.weight};
-    }
-  return {group.points};
-}
-
-std::pair<AffineMap, SmallVector<Value, 4>>
-Emitter::compose(AffineMap map, ValueRange operands) {
-  SmallVector<Value> values(operands);
-  fullyComposeAffineMapAndOperands(&map, &values);
-  canonicalizeMapAndOperands(&map, &values);
-  map = simplifyAffineMap(map);
-  return {map, SmallVector<Value, 4>(values.begin(), values.end())};
-}
-
-/// Computes trip counts that are not constant in front of the nest.
-void Emitter::materializeTrips(Group &group) {
-  for (CutLoop &cut : group.loops) {
-    if (cut.trips)
-      continue;
-    AffineMap lower = cut.loop.getLowerBoundMap();
-    AffineMap upper = cut.loop.getUpperBoundMap();
-    AffineExpr high =
-        upper.getResult(0)
-            .shiftDims(upper.getNumDims(), lower.getNumDims())
-            .shiftSymbols(upper.getNumSymbols(), lower.getNumSymbols());
-    AffineExpr count =
-        (high - lower.getResult(0)).ceilDiv(cut.loop.getStepAsInt());
-    unsigned dims = lower.getNumDims() + upper.getNumDims();
-    unsigned symbols = lower.getNumSymbols() + upper.getNumSymbols();
-    ValueRange lows = cut.loop.getLowerBoundOperands();
-    ValueRange highs = cut.loop.getUpperBoundOperands();
-    SmallVector<Value> operands(lows.take_front(lower.getNumDims()));
-    llvm::append_range(operands, highs.take_front(upper.getNumDims()));
-    llvm::append_range(operands, lows.drop_front(lower.getNumDims()));
-    llvm::append_range(operands, highs.drop_front(upper.getNumDims()));
-    cut.tripValue = makeComposedAffineApply(
-        builder, loc, AffineMap::get(dims, symbols, count),
-        getAsOpFoldResult(operands));
-  }
-}
-
-/// How many iterations of the loop its block holds, times `scale`.
-Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale) {
-  MLIRContext *context = builder.getContext();
-  Bounds bounds;
-  Value block = blockOf.lookup(cut.loop);
-  if (!block || cut.isEven()) {
-    bounds.map = builder.getConstantAffineMap(cut.tile * scale);
-    return bounds;
-  }
-  AffineExpr total = builder.getAffineConstantExpr(cut.trips.value_or(0));
-  bounds.operands.push_back(block);
-  if (!cut.trips) {
-    total = builder.getAffineDimExpr(1);
-    bounds.operands.push_back(cut.tripValue);
-  }
-  AffineExpr rest = (total - builder.getAffineDimExpr(0) * cut.tile) * scale;
-  bounds.map = AffineMap::get(
-      bounds.operands.size(), 0,
-      {builder.getAffineConstantExpr(cut.tile * scale), rest}, context);
-  std::tie(bounds.map, bounds.operands) = compose(bounds.map, bounds.operands);
-  return bounds;
-}
-
-/// How many points the group's block holds.
-Bounds Emitter::pointsOf(const Group &group) {
-  for (const CutLoop &cut : group.loops)
-    if (!cut.isPlain() && !cut.isWhole())
-      return boundsOf(cut, cut.weight);
-  Bounds bounds;
-  bounds.map = builder.getConstantAffineMap(group.points);
-  return bounds;
-}
-
-/// Opens a loop, from 0 without `lower`; the builder goes inside.
-AffineForOp Emitter::makeLoop(const Bounds &bounds, int64_t step,
-                              ValueRange carried, const Bounds *lower) {
-  auto loop = AffineForOp::create(
-      builder, loc, lower ? ValueRange(lower->operands) : ValueRange(),
-      lower ? lower->map : builder.getConstantAffineMap(0), bounds.operands,
-      bounds.map, step, carried);
-  if (carried.empty())
-    builder.setInsertionPoint(loop.getBody()->getTerminator());
-  else
-    builder.setInsertionPointToEnd(loop.getBody());
-  return loop;
-}
-
-/// Opens the loops over blocks of a group.
-void Emitter::openBlocks(const Group &group) {
-  for (const CutLoop &cut : group.loops) {
-    if (cut.isWhole())
-      continue;
-    Bounds bounds;
-    if (cut.trips) {
-      bounds.map =
-          builder.getConstantAffineMap(llvm::divideCeil(*cut.trips, cut.tile));
-    } else {
-      std::tie(bounds.map, bounds.operands) = compose(
-          AffineMap::get(1, 0, builder.getAffineDimExpr(0).ceilDiv(cut.tile)),
-          cut.tripValue);
-    }
-    blockOf[cut.loop] = makeLoop(bounds).getInductionVar();
-  }
-}
-
-/// Opens the loops over the points of a block.
-void Emitter::openPoints(ArrayRef<CutLoop> loops) {
-  for (const CutLoop &cut : loops)
-    if (!cut.isPlain() && !(cut.trips && *cut.trips == 1))
-      pointOf[cut.loop] = makeLoop(boundsOf(cut, 1)).getInductionVar();
-}
-
-/// The value of the original induction variable: lower + step * position.
-Value Emitter::ivOf(const CutLoop &cut) {
-  AffineForOp loop = cut.loop;
-  AffineMap lower = loop.getLowerBoundMap();
-  SmallVector<Value> dims, operands(loop.getLowerBoundOperands());
-  AffineExpr position = builder.getAffineConstantExpr(0);
-  unsigned first = lower.getNumDims();
-  if (Value block = blockOf.lookup(loop)) {
-    position =
-        position + builder.getAffineDimExpr(first + dims.size()) * cut.tile;
-    dims.push_back(block);
-  }
-  if (Value point = pointOf.lookup(loop)) {
-    position = position + builder.getAffineDimExpr(first + dims.size());
-    dims.push_back(point);
-  }
-  operands.insert(operands.begin() + first, dims.begin(), dims.end());
-  AffineExpr value = lower.getResult(0) + position * loop.getStepAsInt();
-  auto apply = AffineApplyOp::create(
-      builder, loc,
-      AffineMap::get(first + dims.size(), lower.getNumSymbols(), value),
-      operands);
-  applies.push_back(apply);
-  return apply;
-}
-
-IRMapping Emitter::mapIvs(ArrayRef<const Group *> groups) {
-  IRMapping mapping;
-  for (const Group *group : groups)
-    for (const CutLoop &cut : group->loops) {
-      AffineForOp loop = cut.loop;
-      mapping.map(loop.getInductionVar(), ivOf(cut));
-    }
-  return mapping;
-}
-
-/// The number of the open point within its block, over `operands`.
-AffineExpr Emitter::pointExpr(const Group &group,
-                              SmallVectorImpl<Value> &operands) {
-  AffineExpr expr = builder.getAffineConstantExpr(0);
-  for (const CutLoop &cut : group.loops)
-    if (Value point = pointOf.lookup(cut.loop)) {
-      expr = expr + builder.getAffineDimExpr(operands.size()) * cut.weight;
-      operands.push_back(point);
-    }
-  return expr;
-}
-
-void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
-  auto mapped = [&](ValueRange values) {
-    return llvm::map_to_vector(
-        values, [&](Value value) { return mapping.lookupOrDefault(value); });
-  };
-  if (auto load = dyn_cast<AffineLoadOp>(op)) {
-    auto [map, operands] =
-        compose(load.getAffineMap(), mapped(load.getMapOperands()));
-    mapping.map(load.getResult(),
-                AffineLoadOp::create(builder, load.getLoc(),
-                                     mapping.lookupOrDefault(load.getMemRef()),
-                                     map, operands)
-                    .getResult());
-    return;
-  }
-  if (auto store = dyn_cast<AffineStoreOp>(op)) {
-    auto [map, operands] =
-        compose(store.getAffineMap(), mapped(store.getMapOperands()));
-    AffineStoreOp::create(builder, store.getLoc(),
-                          mapping.lookupOrDefault(store.getValueToStore()),
-                          mapping.lookupOrDefault(store.getMemRef()), map,
-                          operands);
-    return;
-  }
-  builder.clone(*op, mapping);
-}
-
-void Emitter::cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping) {
-  for (Operation *op : ops)
-    cloneOne(op, mapping);
-}
-
-Value Emitter::cloneOperand(const ContractionOperand &operand,
-                            IRMapping &mapping) {
-  cloneInto(operand.slice, mapping);
-  return mapping.lookupOrDefault(operand.value);
-}
-
-Value Emitter::makeBuffer(ArrayRef<int64_t> shape) {
-  return memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
-                                 ValueRange(), ValueRange(),
-                                 builder.getI64IntegerAttr(64));
-}
-
-/// Puts zeros in a box of a buffer.
-void Emitter::clearBox(Value buffer,
-                       ArrayRef<std::pair<int64_t, int64_t>> box) {
-  OpBuilder::InsertionGuard guard(builder);
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  SmallVector<Value> place;
-  for (auto [begin, end] : box) {
-    Bounds first{builder.getConstantAffineMap(begin), {}};
-    Bounds last{builder.getConstantAffineMap(end), {}};
-    place.push_back(makeLoop(last, 1, {}, &first).getInductionVar());
-  }
-  AffineStoreOp::create(builder, loc, zero, buffer,
-                        builder.getMultiDimIdentityMap(box.size()), place);
-}
-
-/// Puts zeros where no point of the group lies in dimension `d` of a buffer
-/// that is rounded up to whole units: lanes that the micro-kernel computes and
-/// nobody reads. What happens to lie there could be slow to multiply.
-void Emitter::clearPadding(Value buffer, unsigned d, const Group &group,
-                           int64_t unit) {
-  auto shape = cast<MemRefType>(buffer.getType()).getShape();
-  SmallVector<std::pair<int64_t, int64_t>> box;
-  for (int64_t size : shape)
-    box.push_back({0, size});
-  SmallVector<int64_t, 2> points = getBlockPoints(group);
-  if (points.empty())
-    clearBox(buffer, box);
-  for (int64_t count : points) {
-    if (count % unit == 0)
-      continue;
-    box[d] = {count / unit * unit, llvm::alignTo(count, unit)};
-    clearBox(buffer, box);
-  }
-}
-
-/// The same for packed columns.
-void Emitter::clearPackedColumns(Value buffer) {
-  int64_t nr = decision.plan.tile.nr;
-  auto shape = cast<MemRefType>(buffer.getType()).getShape();
-  if (!decision.panels)
-    return clearPadding(buffer, shape.size() - 1, decision.columns, nr);
-  SmallVector<std::pair<int64_t, int64_t>> box;
-  for (int64_t size : shape)
-    box.push_back({0, size});
-  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
-  if (points.empty())
-    clearBox(buffer, box);
-  size_t panel = shape.size() - 3;
-  for (auto [i, count] : llvm::enumerate(points)) {
-    // The second count is that of the last block.
-    if (isAhead && i == 1)
-      box[panel - 1].first = shape[panel - 1] - 1;
-    if (count % nr == 0)
-      continue;
-    box[panel] = {count / nr, count / nr + 1};
-    clearBox(buffer, box);
-  }
-}
-
-/// Evaluates an operand over a block, into rows of `outer` points and columns
-/// of `inner` points.
-void Emitter::pack(Value buffer, const ContractionOperand &operand,
-                   const Group &outer, const Group &inner) {
-  OpBuilder::InsertionGuard guard(builder);
-  openPoints(outer.loops);
-  if (&operand == &decision.columnSide())
-    openColumns();
-  else
-    openPoints(inner.loops);
-  storePacked(buffer, operand, outer, inner);
-  closePoints();
-}
-
-/// Evaluates an operand at the open point.
-void Emitter::storePacked(Value buffer, const ContractionOperand &operand,
-                          const Group &outer, const Group &inner) {
-  IRMapping mapping = mapIvs({&decision.batch, &outer, &inner});
-  Value value = cloneOperand(operand, mapping);
-  // The side that is always packed takes the sign.
-  if (decision.contraction.subtracts && &operand == &decision.columnSide())
-    value = negate(value);
-  SmallVector<Value> operands;
-  SmallVector<AffineExpr> place;
-  if (&operand == &decision.columnSide()) {
-    addPlace(place, operands);
-    AffineExpr row = pointExpr(outer, operands);
-    AffineExpr panel, lane;
-    if (openPanel) {
-      panel = builder.getAffineDimExpr(operands.size());
-      lane = builder.getAffineDimExpr(operands.size() + 1);
-      operands.append({openPanel, openLane});
-    }
-    AffineExpr column = pointExpr(inner, operands);
-    finishPlace(place, row, column, panel, lane);
-  } else {
-    place.push_back(pointExpr(outer, operands));
-    place.push_back(pointExpr(inner, operands));
-  }
-  auto [map, used] =
-      compose(AffineMap::get(operands.size(), 0, place, builder.getContext()),
-              operands);
-  AffineStoreOp::create(builder, loc, value, buffer, map, used);
-}
-
-/// The leading indices of packed columns: with those packed for the whole nest,
-/// where the open blocks of batch and columns lie.
-void Emitter::addPlace(SmallVectorImpl<AffineExpr> &place,
-                       SmallVectorImpl<Value> &operands) {
-  if (!isAhead)
-    return;
-  for (const Group *group : {&decision.batch, &decision.columns})
-    for (const CutLoop &cut : group->loops)
-      if (Value block = blockOf.lookup(cut.loop)) {
-        place.push_back(builder.getAffineDimExpr(operands.size()));
-        operands.push_back(block);
-      }
-}
-
-/// The last indices of packed columns: panel, depth, lane, or depth, column.
-void Emitter::finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
-                          AffineExpr column, AffineExpr panel,
-                          AffineExpr lane) {
-  int64_t nr = decision.plan.tile.nr;
-  if (!decision.panels) {
-    place.append({depth, column});
-    return;
-  }
-  place.append(
-      {panel ? panel : column.floorDiv(nr), depth, lane ? lane : column % nr});
-}
-
-/// Opens the loops over the columns of a block, panel by panel.
-void Emitter::openColumns() {
-  if (!decision.panels) {
-    openPoints(decision.columns.loops);
-    return;
-  }
-  int64_t nr = decision.plan.tile.nr;
-  const CutLoop &wide = decision.columns.loops.back();
-  Bounds count = pointsOf(decision.columns), panels = count, lanes = count;
-  SmallVector<AffineExpr> panelCounts, laneCounts;
-  unsigned dims = count.map.getNumDims();
-  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
-  bool isExact = !points.empty() && llvm::all_of(points, [&](int64_t held) {
-    return held % nr == 0;
-  });
-  laneCounts.push_back(builder.getAffineConstantExpr(nr));
-  for (AffineExpr result : count.map.getResults()) {
-    panelCounts.push_back(result.ceilDiv(nr));
-    if (!isExact)
-      laneCounts.push_back(result - builder.getAffineDimExpr(dims) * nr);
-  }
-  panels.map = AffineMap::get(dims, count.map.getNumSymbols(), panelCounts,
-                              builder.getContext());
-  openPanel = makeLoop(panels).getInductionVar();
-  lanes.operands.insert(lanes.operands.begin() + dims, openPanel);
-  std::tie(lanes.map, lanes.operands) =
-      compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), laneCounts,
-                             builder.getContext()),
-              lanes.operands);
-  openLane = makeLoop(lanes).getInductionVar();
-  auto point = AffineApplyOp::create(
-      builder, loc,
-      AffineMap::get(
-          2, 0, builder.getAffineDimExpr(0) * nr + builder.getAffineDimExpr(1)),
-      ValueRange{openPanel, openLane});
-  applies.push_back(point);
-  pointOf[wide.loop] = point;
-}
-
-void Emitter::closePoints() {
-  pointOf.clear();
-  openPanel = openLane = {};
-}
-
-/// The shape of packed columns behind the indices of blocks.
-void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
-                             int64_t columnStride) {
-  int64_t nr = decision.plan.tile.nr;
-  if (!decision.panels)
-    shape.append({depth, columnStride});
-  else
-    shape.append(
-        {int64_t(llvm::divideCeil(decision.columns.points, nr)), depth, nr});
-}
-
-/// Packs the columns of the whole nest in front of it.
-Value Emitter::packAhead(int64_t columnStride) {
-  isAhead = true;
-  pn_model_block_t all = {};
-  all.tile = *getTrips(decision.contraction.reductionLoops.front());
-  Group depth = makeGroup(decision.contraction.reductionLoops, &all);
-  SmallVector<int64_t> shape;
-  for (const Group *group : {&decision.batch, &decision.columns})
-    for (const CutLoop &cut : group->loops)
-      if (!cut.isWhole())
-        shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
-  addPackedShape(shape, depth.points, columnStride);
-  Value buffer = makeBuffer(shape);
-  clearPackedColumns(buffer);
-  OpBuilder::InsertionGuard guard(builder);
-  openBlocks(decision.batch);
-  if (decision.transposes) {
-    openBlocks(decision.columns);
-    packTransposed(buffer, depth);
-  } else {
-    // Along whole rows of the source.
-    openPoints(depth.loops);
-    openBlocks(decision.columns);
-    openColumns();
-    storePacked(buffer, decision.columnSide(), depth, decision.columns);
-    closePoints();
-  }
-  for (const Group *group : {&decision.batch, &decision.columns})
-    for (const CutLoop &cut : group->loops)
-      blockOf.erase(cut.loop);
-  return buffer;
-}
-
-/// The indices of the open point in rows packed ahead: blocks of batch and
-/// depth, row, depth in the block.
-void Emitter::addRowPlace(SmallVectorImpl<AffineExpr> &place,
-                          SmallVectorImpl<Value> &operands) {
-  auto dimOf = [&](Value value) {
-    operands.push_back(value);
-    return builder.getAffineDimExpr(operands.size() - 1);
-  };
-  for (const Group *group : {&decision.batch, &decision.depth})
-    for (const CutLoop &cut : group->loops)
-      if (Value block = blockOf.lookup(cut.loop))
-        place.push_back(dimOf(block));
-      else if (!cut.isWhole())
-        place.push_back(builder.getAffineConstantExpr(0));
-  AffineExpr row = builder.getAffineConstantExpr(0);
-  int64_t weight = 1;
-  for (const CutLoop &cut : llvm::reverse(decision.rows.loops)) {
-    if (Value block = blockOf.lookup(cut.loop))
-      row = row + dimOf(block) * (cut.tile * weight);
-    if (Value point = pointOf.lookup(cut.loop))
-      row = row + dimOf(point) * weight;
-    weight *= *cut.trips;
-  }
-  place.push_back(row);
-  place.push_back(pointExpr(decision.depth, operands));
-}
-
-/// Lays out the rows of the whole nest in front of it, each block of depth
-/// contiguous.
-void Emitter::packRowsAhead(int64_t depthStride) {
-  pn_model_block_t all = {};
-  all.tile = *getTrips(decision.rowSide().loops.front());
-  Group rows = makeGroup(decision.rowSide().loops, &all);
-  for (const Group *group : {&decision.batch, &decision.depth})
-    for (const CutLoop &cut : group->loops)
-      if (!cut.isWhole())
-        aheadShape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
-  // Rows that the last micro-tile reads past the end are there, and zero.
-  int64_t past = isExact(decision.rows, decision.plan.tile.mr)
-                     ? 0
-                     : decision.plan.tile.mr - 1;
-  aheadShape.append({rows.points + past, depthStride});
-  Value buffer = makeBuffer(aheadShape);
-  if (past) {
-    SmallVector<std::pair<int64_t, int64_t>> box;
-    for (int64_t size : aheadShape)
-      box.push_back({0, size});
-    box[box.size() - 2].first = rows.points;
-    clearBox(buffer, box);
-  }
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    openBlocks(decision.batch);
-    openPoints(rows.loops);
-    openBlocks(decision.depth);
-    openPoints(decision.depth.loops);
-    IRMapping mapping = mapIvs({&decision.batch, &rows, &decision.depth});
-    Value value = cloneOperand(decision.rowSide(), mapping);
-    SmallVector<Value> operands;
-    SmallVector<AffineExpr> place;
-    addRowPlace(place, operands);
-    auto [map, used] =
-        compose(AffineMap::get(operands.size(), 0, place, builder.getContext()),
-                operands);
-    AffineStoreOp::create(builder, loc, value, buffer, map, used);
-    closePoints();
-    for (const Group *group : {&decision.batch, &decision.depth})
-      for (const CutLoop &cut : group->loops)
-        blockOf.erase(cut.loop);
-  }
-  flatRows = flatten(builder, loc, buffer);
-  decision.rowStep = depthStride;
-}
-
-/// Packs columns that lie along the depth in memory: squares of vectors are
-/// turned in registers, the rest goes element by element.
-void Emitter::packTransposed(Value buffer, const Group &depth) {
-  OpBuilder::InsertionGuard guard(builder);
-  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
-  const CutLoop &deep = depth.loops.back();
-  const CutLoop &wide = decision.columns.loops.back();
-  openPoints(ArrayRef(depth.loops).drop_back());
-  openPoints(ArrayRef(decision.columns.loops).drop_back());
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    AffineForOp columns = makeLoop(wholeVectors(boundsOf(wide, 1)), lanes);
-    AffineForOp rows = makeLoop(wholeVectors(boundsOf(deep, 1)), lanes);
-    columns->setAttr(kVectorized, builder.getUnitAttr());
-    rows->setAttr(kVectorized, builder.getUnitAttr());
-    packSquare(buffer, depth, columns.getInductionVar(),
-               rows.getInductionVar());
-  }
-  auto hasRest = [&](const CutLoop &cut) {
-    return cut.tile % lanes != 0 || !cut.trips || *cut.trips % lanes != 0;
-  };
-  auto packRest = [&](const Bounds &columns, const Bounds *firstColumn,
-                      const Bounds &rows, const Bounds *firstRow) {
-    OpBuilder::InsertionGuard inner(builder);
-    pointOf[wide.loop] =
-        makeLoop(columns, 1, {}, firstColumn).getInductionVar();
-    pointOf[deep.loop] = makeLoop(rows, 1, {}, firstRow).getInductionVar();
-    storePacked(buffer, decision.columnSide(), depth, decision.columns);
-  };
-  Bounds rows = boundsOf(deep, 1), columns = boundsOf(wide, 1);
-  // Where whole vectors end; in full blocks of an uneven loop at or behind the
-  // end.
-  auto restOf = [&](Bounds bounds) {
-    Bounds rest = wholeVectors(bounds);
-    rest.map = rest.map.getSubMap({rest.map.getNumResults() - 1});
-    return rest;
-  };
-  if (hasRest(deep)) {
-    Bounds first = restOf(rows);
-    packRest(columns, nullptr, rows, &first);
-  }
-  if (hasRest(wide)) {
-    Bounds first = restOf(columns);
-    packRest(columns, &first, wholeVectors(rows), nullptr);
-  }
-  closePoints();
-}
-
-/// The bounds in whole vectors.
-Bounds Emitter::wholeVectors(Bounds bounds) {
-  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
-  SmallVector<AffineExpr> results =
-      llvm::map_to_vector(bounds.map.getResults(), [&](AffineExpr expr) {
-        return expr.floorDiv(lanes) * lanes;
-      });
-  bounds.map = simplifyAffineMap(AffineMap::get(bounds.map.getNumDims(),
-                                                bounds.map.getNumSymbols(),
-                                                results, builder.getContext()));
-  return bounds;
-}
-
-/// Loads one vector along the depth for each of `lanes` columns, turns the
-/// square in registers and stores one vector along the columns for each depth.
-void Emitter::packSquare(Value buffer, const Group &depth, Value column,
-                         Value row) {
-  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
-  const CutLoop &deep = depth.loops.back();
-  const CutLoop &wide = decision.columns.loops.back();
-  AffineExpr first = builder.getAffineDimExpr(0);
-  pointOf[deep.loop] = row;
-  SmallVector<Value> vectors;
-  for (int64_t i = 0; i < lanes; ++i) {
-    auto shifted = AffineApplyOp::create(
-        builder, loc, AffineMap::get(1, 0, first + i), ValueRange{column});
-    applies.push_back(shifted);
-    pointOf[wide.loop] = shifted;
-    IRMapping mapping = mapIvs({&decision.batch, &depth, &decision.columns});
-    for (Operation *op : decision.columnSide().slice) {
-      auto load = dyn_cast<AffineLoadOp>(op);
-      if (!load) {
-        Operation *copy = builder.clone(*op, mapping);
-        if (!isa<AffineApplyOp>(op))
-          copy->getResult(0).setType(
-              VectorType::get({lanes}, copy->getResult(0).getType()));
-        continue;
-      }
-      auto [map, operands] =
-          compose(load.getAffineMap(),
-                  llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-                    return mapping.lookupOrDefault(value);
-                  }));
-      mapping.map(load.getResult(),
-                  AffineVectorLoadOp::create(
-                      builder, loc, VectorType::get({lanes}, load.getType()),
-                      load.getMemRef(), map, operands)
-                      .getResult());
-    }
-    Value value = mapping.lookupOrDefault(decision.columnSide().value);
-    vectors.push_back(decision.contraction.subtracts ? negate(value) : value);
-  }
-  // Halves of ever larger blocks change places.
-  for (int64_t half = 1; half < lanes; half *= 2)
-    for (int64_t i = 0; i < lanes; ++i) {
-      if (i & half)
-        continue;
-      SmallVector<int64_t> low, high;
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        bool isUpper = lane & half;
-        low.push_back(isUpper ? lanes + lane - half : lane);
-        high.push_back(isUpper ? lanes + lane : lane + half);
-      }
-      Value a = vectors[i], b = vectors[i + half];
-      vectors[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
-      vectors[i + half] = vector::ShuffleOp::create(builder, loc, a, b, high);
-    }
-  pointOf[wide.loop] = column;
-  SmallVector<Value> operands;
-  SmallVector<AffineExpr> place;
-  addPlace(place, operands);
-  AffineExpr depthExpr = pointExpr(depth, operands);
-  finishPlace(place, depthExpr, pointExpr(decision.columns, operands));
-  for (int64_t i = 0; i < lanes; ++i) {
-    SmallVector<AffineExpr> at(place);
-    at[at.size() - 2] = at[at.size() - 2] + i;
-    AffineVectorStoreOp::create(
-        builder, loc, vectors[i], buffer,
-        AffineMap::get(operands.size(), 0, at, builder.getContext()), operands);
-  }
-}
-
-/// Opens the loops over one block of sums and clones `slice` into them; returns
-/// where the sum of the point lies in the block.
-AffineMap Emitter::openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
-                            SmallVectorImpl<Value> &operands) {
-  openPoints(decision.rows.loops);
-  openPoints(decision.columns.loops);
-  mapping = mapIvs({&decision.batch, &decision.rows, &decision.columns});
-  cloneInto(slice, mapping);
-  AffineExpr row = pointExpr(decision.rows, operands);
-  AffineExpr column = pointExpr(decision.columns, operands);
-  return AffineMap::get(operands.size(), 0, {row, column},
-                        builder.getContext());
-}
-
-/// Puts what the sums start from in the block of accumulators.
-void Emitter::emitInit(Value block) {
-  OpBuilder::InsertionGuard guard(builder);
-  IRMapping mapping;
-  SmallVector<Value> operands;
-  AffineMap place = openSums(decision.contraction.initSlice, mapping, operands);
-  AffineStoreOp::create(builder, loc,
-                        mapping.lookupOrDefault(decision.contraction.init),
-                        block, place, operands);
-  closePoints();
-}
-
-/// Clones the code behind the sums for the open point.
-void Emitter::cloneEpilogue(Value block, AffineMap place, ValueRange operands,
-                            IRMapping &mapping) {
-  mapping.map(
-      decision.contraction.getSum(),
-      AffineLoadOp::create(builder, loc, block, place, operands).getResult());
-  Operation *sum = decision.contraction.reductionLoops.front();
-  for (Operation *op = sum->getNextNode();
-       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
-    cloneOne(op, mapping);
-}
-
-/// Runs the code behind the sums over the block.
-void Emitter::emitEpilogue(Value block) {
-  OpBuilder::InsertionGuard guard(builder);
-  IRMapping mapping;
-  SmallVector<Value> operands;
-  AffineMap place =
-      openSums(decision.contraction.epilogueSlice, mapping, operands);
-  cloneEpilogue(block, place, operands, mapping);
-  closePoints();
-}
-
-/// True if all blocks of the group are whole units.
-bool Emitter::isExact(const Group &group, int64_t unit) {
-  SmallVector<int64_t, 2> points = getBlockPoints(group);
-  return !points.empty() &&
-         llvm::all_of(points, [&](int64_t held) { return held % unit == 0; });
-}
-
-/// How many points of the group's block are left from `begin` on, at most
-/// `most`.
-Bounds Emitter::restOf(const Group &group, Value begin, int64_t most) {
-  Bounds count = pointsOf(group), rest;
-  unsigned dims = count.map.getNumDims();
-  SmallVector<AffineExpr> results{builder.getAffineConstantExpr(most)};
-  if (!isExact(group, most))
-    for (AffineExpr result : count.map.getResults())
-      results.push_back(result - builder.getAffineDimExpr(dims));
-  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
-  operands.insert(operands.begin() + dims, begin);
-  std::tie(rest.map, rest.operands) =
-      compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), results,
-                             builder.getContext()),
-              operands);
-  return rest;
-}
-
-/// Opens one point of a block by its number.
-void Emitter::openPoint(const Group &group, Value point) {
-  bool isOutermost = true;
-  for (const CutLoop &cut : group.loops) {
-    if (cut.isPlain())
-      continue;
-    AffineExpr at = builder.getAffineDimExpr(0).floorDiv(cut.weight);
-    if (!isOutermost)
-      at = at % cut.tile;
-    isOutermost = false;
-    if (cut.tile == 1)
-      continue;
-    auto apply = AffineApplyOp::create(builder, loc, AffineMap::get(1, 0, at),
-                                       ValueRange{point});
-    applies.push_back(apply);
-    pointOf[cut.loop] = apply;
-  }
-}
-
-/// The code behind the sums over one micro-tile.
-void Emitter::emitTileLoops(Value block, Value row, Value column,
-                            const Bounds &columns) {
-  OpBuilder::InsertionGuard guard(builder);
-  MLIRContext *context = builder.getContext();
-  AffineExpr begin = builder.getAffineDimExpr(0);
-  AffineExpr step = builder.getAffineDimExpr(1);
-  auto sum = [&](Value from, Value by) {
-    auto apply = AffineApplyOp::create(
-        builder, loc, AffineMap::get(2, 0, begin + step), ValueRange{from, by});
-    applies.push_back(apply);
-    return apply;
-  };
-  Value i = makeLoop(restOf(decision.rows, row, decision.plan.tile.mr))
-                .getInductionVar();
-  openPoint(decision.rows, sum(row, i));
-  Value j = makeLoop(columns).getInductionVar();
-  pointOf[decision.columns.loops.back().loop] = sum(column, j);
-  IRMapping mapping =
-      mapIvs({&decision.batch, &decision.rows, &decision.columns});
-  cloneInto(decision.contraction.epilogueSlice, mapping);
-  AffineMap place = AffineMap::get(2, 0, {begin, step}, context);
-  cloneEpilogue(block, place, {i, j}, mapping);
-  closePoints();
-}
-
-/// Runs the code behind the sums over the micro-tile that has just been summed
-/// up.
-void Emitter::emitTileEpilogue(Value block, Value row, Value column) {
-  OpBuilder::InsertionGuard guard(builder);
-  int64_t nr = decision.plan.tile.nr;
-  Bounds full{builder.getConstantAffineMap(nr), {}};
-  if (isExact(decision.columns, nr)) {
-    emitTileLoops(block, row, column, full);
-    return;
-  }
-  // Whole micro-tiles have whole vectors.
-  Bounds count = pointsOf(decision.columns);
-  unsigned dims = count.map.getNumDims();
-  SmallVector<AffineExpr> fits;
-  for (AffineExpr result : count.map.getResults())
-    fits.push_back(result - builder.getAffineDimExpr(dims) - nr);
-  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
-  operands.insert(operands.begin() + dims, column);
-  auto isFull = AffineIfOp::create(
-      builder, loc,
-      IntegerSet::get(dims + 1, count.map.getNumSymbols(), fits,
-                      SmallVector<bool>(fits.size(), false)),
-      operands, /*withElseRegion=*/true);
-  builder.setInsertionPoint(isFull.getThenBlock()->getTerminator());
-  emitTileLoops(block, row, column, full);
-  builder.setInsertionPoint(isFull.getElseBlock()->getTerminator());
-  emitTileLoops(block, row, column, restOf(decision.columns, column, nr));
-}
-
-/// Where the open row begins among all elements, at depth 0 of the block.
-std::pair<AffineMap, SmallVector<Value>> Emitter::rowBase() {
-  SmallVector<Value> operands;
-  SmallVector<AffineExpr> place;
-  SmallVector<int64_t> strides;
-  AffineMap map;
-  if (decision.rowMode == RowMode::InPlace) {
-    AffineLoadOp load = decision.rowLoad;
-    IRMapping mapping =
-        mapIvs({&decision.batch, &decision.rows, &decision.depth});
-    operands = llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-      return mapping.lookupOrDefault(value);
-    });
-    map = load.getAffineMap();
-    int64_t offset;
-    (void)load.getMemRefType().getStridesAndOffset(strides, offset);
-  } else {
-    addRowPlace(place, operands);
-    map = AffineMap::get(operands.size(), 0, place, builder.getContext());
-    strides = computeStrides(aheadShape);
-  }
-  AffineExpr base = builder.getAffineConstantExpr(0);
-  for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides))
-    base = base + index * stride;
-  return {AffineMap::get(map.getNumDims(), map.getNumSymbols(), base),
-          operands};
-}
-
-/// Where row `row` of the micro-tile begins among all elements, at depth 0 of
-/// the block.
-Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
-  AffineExpr at = builder.getAffineDimExpr(0) + row;
-  if (rowTable)
-    return AffineLoadOp::create(builder, loc, rowTable,
-                                AffineMap::get(1, 0, at),
-                                ValueRange{rowOrigin});
-  auto [base, operands] = rowBase();
-  unsigned dims = base.getNumDims();
-  AffineExpr address =
-      base.getResult(0) +
-      (builder.getAffineDimExpr(dims) + row) * *decision.rowStep;
-  operands.insert(operands.begin() + dims, rowOrigin);
-  auto [map, used] = compose(
-      AffineMap::get(dims + 1, base.getNumSymbols(), address), operands);
-  return AffineApplyOp::create(builder, loc, map, used);
-}
-
-/// Writes down where each row of the block begins; rows past the end are the
-/// last one again.
-void Emitter::fillRowTable() {
-  OpBuilder::InsertionGuard guard(builder);
-  Bounds count = pointsOf(decision.rows), points;
-  points.map = builder.getConstantAffineMap(
-      cast<MemRefType>(rowTable.getType()).getDimSize(0));
-  AffineForOp loop = makeLoop(points);
-  loop->setAttr(kVectorized, builder.getUnitAttr());
-  unsigned dims = count.map.getNumDims();
-  SmallVector<AffineExpr> results{builder.getAffineDimExpr(dims)};
-  if (!isExact(decision.rows, decision.plan.tile.mr))
-    for (AffineExpr result : count.map.getResults())
-      results.push_back(result - 1);
-  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
-  operands.insert(operands.begin() + dims, loop.getInductionVar());
-  auto [map, used] = compose(AffineMap::get(dims + 1, count.map.getNumSymbols(),
-                                            results, builder.getContext()),
-                             operands);
-  Value point = AffineMinOp::create(builder, loc, map, used);
-  openPoint(decision.rows, point);
-  auto [base, values] = rowBase();
-  pointOf.clear();
-  std::tie(map, used) = compose(base, values);
-  Value address = AffineApplyOp::create(builder, loc, map, used);
-  AffineStoreOp::create(builder, loc, address, rowTable,
-                        builder.getMultiDimIdentityMap(1),
-                        ValueRange{loop.getInductionVar()});
-}
-
-/// The element of a row at depth `k` of the block.
-Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
-                          Value address) {
-  AffineExpr first = builder.getAffineDimExpr(0);
-  AffineExpr second = builder.getAffineDimExpr(1);
-  MLIRContext *context = builder.getContext();
-  switch (decision.rowMode) {
-  case RowMode::InPlace:
-  case RowMode::Ahead: {
-    Value index = arith::AddIOp::create(builder, loc, address, k);
-    return memref::LoadOp::create(builder, loc, flatRows, index);
-  }
-  case RowMode::PackedByRow:
-    return AffineLoadOp::create(
-        builder, loc, rows,
-        AffineMap::get(2, 0, {first + row, second}, context),
-        ValueRange{rowOrigin, k});
-  case RowMode::PackedByDepth:
-    return AffineLoadOp::create(
-        builder, loc, rows,
-        AffineMap::get(2, 0, {second, first + row}, context),
-        ValueRange{rowOrigin, k});
-  }
-  return {};
-}
-
-Value Emitter::negate(Value value) {
-  if (isa<FloatType>(type))
-    return arith::NegFOp::create(builder, loc, value);
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getZeroAttr(value.getType()));
-  return arith::SubIOp::create(builder, loc, zero, value);
-}
-
-Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
-  if (isa<FloatType>(type))
-    return vector::FMAOp::create(builder, loc, a, b, sum);
-  Value product = arith::MulIOp::create(builder, loc, a, b);
-  return arith::AddIOp::create(builder, loc, sum, product);
-}
-
-/// Whether the open block of depth is the first; null where it is the only one.
-Value Emitter::isFirstDepth() {
-  Value isFirst;
-  for (const CutLoop &cut : decision.depth.loops)
-    if (Value open = blockOf.lookup(cut.loop)) {
-      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-      Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         open, zero);
-      isFirst =
-          isFirst ? arith::AndIOp::create(builder, loc, isFirst, here) : here;
-    }
-  return isFirst;
-}
-
-/// Updates the block of accumulators by one block of depth.
-void Emitter::emitKernel(Value block, Value rows, Value columns) {
-  OpBuilder::InsertionGuard guard(builder);
-  const pn_model_tile_t &tile = decision.plan.tile;
-  int64_t lanes = tile.nr / tile.vectors;
-  auto vectorType = VectorType::get({lanes}, type);
-  MLIRContext *context = builder.getContext();
-  auto mark = [&](AffineForOp loop) {
-    loop->setAttr(kVectorized, builder.getUnitAttr());
-    loop->setAttr(kTiled, builder.getUnitAttr());
-  };
-  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
-  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  // The code behind the sums is still to be vectorized.
-  if (!decision.endsByTile) {
-    mark(overColumns);
-    mark(overRows);
-  }
-  Value column = overColumns.getInductionVar();
-  Value row = overRows.getInductionVar();
-  AffineExpr first = builder.getAffineDimExpr(0);
-  AffineExpr second = builder.getAffineDimExpr(1);
-  auto placeOf = [&](int64_t r, int64_t v) {
-    if (decision.endsByTile)
-      return AffineMap::get(2, 0,
-                            {builder.getAffineConstantExpr(r),
-                             builder.getAffineConstantExpr(v * lanes)},
-                            context);
-    return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
-  };
-  // Packed columns: leading indices, then depth and column.
-  SmallVector<Value> columnOperands;
-  SmallVector<AffineExpr> columnPlace;
-  addPlace(columnPlace, columnOperands);
-  AffineExpr depthBase = builder.getAffineConstantExpr(0);
-  if (isAhead) {
-    int64_t weight = 1;
-    for (const CutLoop &cut : llvm::reverse(decision.depth.loops)) {
-      if (Value open = blockOf.lookup(cut.loop)) {
-        depthBase =
-            depthBase + builder.getAffineDimExpr(columnOperands.size()) *
-                            (cut.tile * weight);
-        columnOperands.push_back(open);
-      }
-      weight *= *cut.trips;
-    }
-  }
-  unsigned kPosition = columnOperands.size();
-  AffineExpr columnExpr = builder.getAffineDimExpr(kPosition + 1);
-  finishPlace(columnPlace, depthBase + builder.getAffineDimExpr(kPosition),
-              columnExpr, columnExpr.floorDiv(tile.nr),
-              builder.getAffineConstantExpr(0));
-  SmallVector<Value> addresses(tile.mr), sums;
-  if (flatRows)
-    for (int64_t r = 0; r < tile.mr; ++r)
-      addresses[r] = rowAddress(row, r);
-  // In the first block of depth the buffer holds nothing yet.
-  Value start, isFirst;
-  if (decision.startsEven) {
-    start = vector::BroadcastOp::create(builder, loc, vectorType,
-                                        decision.contraction.init);
-    isFirst = isFirstDepth();
-  }
-  for (int64_t r = 0; r < tile.mr; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      if (start && !isFirst) {
-        sums.push_back(start);
-        continue;
-      }
-      Value held =
-          AffineVectorLoadOp::create(builder, loc, vectorType, block,
-                                     placeOf(r, v), ValueRange{row, column});
-      sums.push_back(
-          start ? arith::SelectOp::create(builder, loc, isFirst, start, held)
-                : held);
-    }
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    AffineForOp overDepth = makeLoop(pointsOf(decision.depth), 1, sums);
-    mark(overDepth);
-    Value k = overDepth.getInductionVar();
-    columnOperands.push_back(k);
-    columnOperands.push_back(column);
-    SmallVector<Value> lanesOfB, updated;
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      SmallVector<AffineExpr> at(columnPlace);
-      at.back() = at.back() + v * lanes;
-      lanesOfB.push_back(AffineVectorLoadOp::create(
-          builder, loc, vectorType, columns,
-          AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
-    }
-    for (int64_t r = 0; r < tile.mr; ++r) {
-      Value element = rowElement(rows, row, r, k, addresses[r]);
-      Value spread =
-          vector::BroadcastOp::create(builder, loc, vectorType, element);
-      for (int64_t v = 0; v < tile.vectors; ++v) {
-        Value sum = overDepth.getRegionIterArgs()[r * tile.vectors + v];
-        updated.push_back(multiplyAdd(spread, lanesOfB[v], sum));
-      }
-    }
-    AffineYieldOp::create(builder, loc, updated);
-    sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
-  }
-  for (int64_t r = 0; r < tile.mr; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
-                                  block, placeOf(r, v),
-                                  ValueRange{row, column});
-  if (decision.endsByTile)
-    emitTileEpilogue(block, row, column);
-}
-
-void Emitter::emit() {
-  for (Group *group :
-       {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
-    materializeTrips(*group);
-  const pn_model_tile_t &tile = decision.plan.tile;
-  int32_t bytes = int32_t(type.getIntOrFloatBitWidth() / 8);
-  auto strideOf = [&](int64_t points, int64_t unit) {
-    return pn_model_row_stride(points, unit, bytes, machine.lineBytes);
-  };
-  int64_t rowCount = llvm::alignTo(decision.rows.points, tile.mr);
-  int64_t columnStride = strideOf(decision.columns.points, tile.nr);
-  int64_t depthStride = strideOf(decision.depth.points, 1);
-  if (decision.rowMode == RowMode::InPlace)
-    flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
-  if (AffineIfOp guard = decision.contraction.guard) {
-    auto around =
-        AffineIfOp::create(builder, loc, guard.getIntegerSet(),
-                           guard.getOperands(), /*withElseRegion=*/false);
-    builder.setInsertionPoint(around.getThenBlock()->getTerminator());
-  }
-  Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
-  if (decision.rowMode == RowMode::Ahead)
-    packRowsAhead(depthStride);
-  openBlocks(decision.batch);
-  openBlocks(decision.columns);
-  openBlocks(decision.rows);
-  Value block = decision.endsByTile ? makeBuffer({tile.mr, tile.nr})
-                                    : makeBuffer({rowCount, columnStride});
-  if (!columns) {
-    SmallVector<int64_t> shape;
-    addPackedShape(shape, decision.depth.points, columnStride);
-    columns = makeBuffer(shape);
-    clearPackedColumns(columns);
-  }
-  Value rows;
-  if (decision.rowMode == RowMode::PackedByRow) {
-    rows = makeBuffer({rowCount, depthStride});
-    clearPadding(rows, 0, decision.rows, tile.mr);
-  }
-  if (decision.rowMode == RowMode::InPlace &&
-      !(decision.rowStep && isExact(decision.rows, tile.mr)))
-    rowTable = memref::AllocOp::create(
-        builder, loc, MemRefType::get({rowCount}, builder.getIndexType()),
-        ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
-  if (decision.rowMode == RowMode::PackedByDepth) {
-    rows = makeBuffer(
-        {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
-    clearPadding(rows, 1, decision.rows, tile.mr);
-  }
-  if (!decision.startsEven) {
-    clearPadding(block, 0, decision.rows, tile.mr);
-    clearPadding(block, 1, decision.columns, tile.nr);
-    emitInit(block);
-  }
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    openBlocks(decision.depth);
-    if (!isAhead && decision.transposes)
-      packTransposed(columns, decision.depth);
-    else if (!isAhead)
-      pack(columns, decision.columnSide(), decision.depth, decision.columns);
-    if (decision.rowMode == RowMode::PackedByRow)
-      pack(rows, decision.rowSide(), decision.rows, decision.depth);
-    if (decision.rowMode == RowMode::PackedByDepth)
-      pack(rows, decision.rowSide(), decision.depth, decision.rows);
-    if (rowTable)
-      fillRowTable();
-    emitKernel(block, rows, columns);
-  }
-  for (const CutLoop &cut : decision.depth.loops)
-    blockOf.erase(cut.loop);
-  if (!decision.endsByTile)
-    emitEpilogue(block);
-  for (AffineApplyOp apply : llvm::reverse(applies))
-    if (apply->use_empty())
-      apply->erase();
-  decision.contraction.root->erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -1784,7 +476,7 @@ struct BlockContractionsPass
   }
 
   void runOnOperation() override {
-    SmallVector<Decision, 0> decisions;
+    SmallVector<Blocking, 0> decisions;
     DependenceAnalysis dependences;
     getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
       if (loop->hasAttr(kTiled) || loop->hasAttr(kVectorized))
@@ -1794,7 +486,7 @@ struct BlockContractionsPass
       if (failed(contraction) && reason.empty())
         return WalkResult::advance();
       if (succeeded(contraction)) {
-        Decision decision;
+        Blocking decision;
         decision.contraction = std::move(*contraction);
         reason = decide(decision, dependences);
         if (reason.empty()) {
@@ -1806,15 +498,15 @@ struct BlockContractionsPass
       remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
       return WalkResult::skip();
     });
-    for (Decision &decision : decisions) {
+    for (Blocking &decision : decisions) {
       report(decision);
-      Emitter(decision, machine).emit();
+      emitBlocks(decision, machine);
     }
     numApplied += decisions.size();
   }
 
   /// Fills in a decision; returns why there is none, or an empty string.
-  std::string decide(Decision &decision, DependenceAnalysis &dependences) {
+  std::string decide(Blocking &decision, DependenceAnalysis &dependences) {
     for (ArrayRef<AffineForOp> loops :
          {ArrayRef(decision.contraction.parallelLoops),
           ArrayRef(decision.contraction.reductionLoops)})
@@ -1831,7 +523,7 @@ struct BlockContractionsPass
     return choose(decision, machine) ? "" : "the model has no blocks for it";
   }
 
-  void report(const Decision &decision) {
+  void report(const Blocking &decision) {
     const pn_model_contraction_plan_t &plan = decision.plan;
     remark(RemarkKind::Applied, AffineForOp(decision.contraction.root).getLoc(),
            passName, "contraction blocked")

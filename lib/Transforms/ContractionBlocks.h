@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/ContractionBlocks.h: how a contraction is cut, and its code.
+//
+// polynest-block-contractions decides (BlockContractions.cpp) and then has the
+// blocked form written (EmitContraction.cpp).
+#ifndef POLYNEST_TRANSFORMS_CONTRACTIONBLOCKS_H
+#define POLYNEST_TRANSFORMS_CONTRACTIONBLOCKS_H
+
+#include "Analysis/Contraction.h"
+#include "Target/ContractionModel.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+
+#include <optional>
+
+namespace polynest {
+
+/// Loops so marked are done: what they hold is vector code, or a micro-kernel.
+inline constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
+inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
+
+/// A loop and how it is cut: `tile` iterations a block, each worth `weight` of
+/// the group's points.
+struct CutLoop {
+  mlir::affine::AffineForOp loop;
+  std::optional<int64_t> trips;
+  int64_t tile = 1;
+  int64_t weight = 0;
+  /// The number of iterations where it is not constant.
+  mlir::Value tripValue;
+
+  bool isWhole() const { return trips && *trips <= tile; }
+  bool isPlain() const { return tile == 1 && weight == 0; }
+  /// All blocks are full.
+  bool isEven() const { return trips && *trips % tile == 0; }
+};
+
+/// Loops of one role, outermost first.
+struct LoopGroup {
+  llvm::SmallVector<CutLoop, 4> loops;
+  /// Points of a full block.
+  int64_t points = 1;
+};
+
+/// How the row side reaches the micro-kernel: from where it is, from a copy of
+/// all of it that is made once, or from a copy of the open block.
+enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
+
+struct Blocking {
+  Contraction contraction;
+  pn_model_contraction_plan_t plan;
+  /// Rows are broadcast, columns run in lanes.
+  bool leftIsRow = true;
+  LoopGroup batch, rows, columns, depth;
+  RowMode rowMode = RowMode::PackedByDepth;
+  /// Of the plain load behind rowSide, with RowMode::InPlace.
+  mlir::affine::AffineLoadOp rowLoad;
+  /// Elements from a row to the next; absent where rows are no even distance
+  /// apart.
+  std::optional<int64_t> rowStep;
+  /// The columns are packed once, before the nest; else block by block.
+  bool packsAhead = false;
+  /// The sums start from one value: the micro-kernel spreads it, the buffer is
+  /// not filled before.
+  bool startsEven = false;
+  /// Packed columns lie panel by panel, each as wide as the micro-tile; else
+  /// whole rows of the block, where a panel would cut through a loop.
+  bool panels = false;
+  /// Columns lie along the depth in memory: packing transposes.
+  bool transposes = false;
+  /// A micro-tile is summed up at once: a buffer of one tile holds it, and what
+  /// is done with the sums follows; else both hold for the whole block.
+  bool endsByTile = false;
+
+  const ContractionOperand &rowSide() const {
+    return leftIsRow ? contraction.left : contraction.right;
+  }
+  const ContractionOperand &columnSide() const {
+    return leftIsRow ? contraction.right : contraction.left;
+  }
+};
+
+struct ContractionMachine {
+  pn_model_core_t core;
+  int32_t cores;
+  int32_t lineBytes;
+};
+
+/// The number of iterations, where it is constant and of a sane size.
+std::optional<int64_t> getTrips(mlir::affine::AffineForOp loop);
+
+/// The loops as `block` cuts them; without one all are plain.
+LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
+                    const pn_model_block_t *block);
+
+/// True if the group is one block.
+bool isWhole(const LoopGroup &group);
+
+/// Writes the blocked form in front of the contraction and erases the original.
+void emitBlocks(Blocking &blocking, const ContractionMachine &machine);
+
+} // namespace polynest
+
+#endif // POLYNEST_TRANSFORMS_CONTRACTIONBLOCKS_H
