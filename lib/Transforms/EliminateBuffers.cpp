@@ -6,13 +6,16 @@
 // does not change while the buffer is read is replaced by that memory; (c)
 // private buffers whose contents reach nothing that matters, with their stores
 // and all that only computes what they hold, are erased, also where a buffer is
-// read only to update itself.
+// read only to update itself; (d) nests that only store what the next nest that
+// touches the memory overwrites, every element of it, are erased.
 // Legal when: (a) each index of the buffer goes to a fixed place of a distinct
 // target, the buffer is not written after the copy, and until its last use
 // nothing else touches that part of the target; (b) the copy is the only write,
 // nothing that may share storage with the source is written between it and
 // the last read; (c) liveness from effects that are visible outside: stores
-// to anything but a dead buffer, calls, assertions, returned values.
+// to anything but a dead buffer, calls, assertions, returned values; (d) the
+// later nest stores each element of a static shape without asking, and neither
+// it nor anything in between touches the memory otherwise or asserts anything.
 // Profitable always: less memory and less traffic.
 // Limits: (a) and (b) ask for plain affine accesses of the buffer, all in nests
 // of the entry block, and copies that are perfect nests or memref.copy.
@@ -27,6 +30,7 @@
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -500,6 +504,104 @@ static void eraseDead(func::FuncOp function, const Liveness &liveness,
 }
 
 //===----------------------------------------------------------------------===//
+// Contents that are overwritten
+//===----------------------------------------------------------------------===//
+
+/// How many operations behind a nest are looked at.
+static constexpr unsigned mostLookedAt = 64;
+
+/// The memref that the nest stores to, if that is all it does.
+static Value getOnlyStored(AffineForOp nest) {
+  if (nest.getNumResults())
+    return {};
+  Value stored;
+  WalkResult result = nest->walk([&](Operation *op) {
+    if (auto store = dyn_cast<AffineStoreOp>(op)) {
+      if (stored && stored != store.getMemRef())
+        return WalkResult::interrupt();
+      stored = store.getMemRef();
+      return WalkResult::advance();
+    }
+    if (isa<AffineForOp, AffineYieldOp, AffineLoadOp>(op) ||
+        (!op->getNumRegions() && isMemoryEffectFree(op)))
+      return WalkResult::advance();
+    return WalkResult::interrupt();
+  });
+  return result.wasInterrupted() ? Value() : stored;
+}
+
+/// True if the access is a store that a nest makes of every element.
+static bool coversAll(const Access &access, AffineForOp nest) {
+  auto store = dyn_cast<AffineStoreOp>(access.op);
+  if (!store || !access.isAffine() || access.isPartial)
+    return false;
+  for (Operation *parent = store->getParentOp();;
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(parent);
+    std::optional<uint64_t> trips = loop ? getTripCount(loop) : std::nullopt;
+    if (!trips || *trips == 0)
+      return false;
+    if (loop == nest)
+      break;
+  }
+  MemRefType type = store.getMemRefType();
+  llvm::SmallDenseSet<Value, 4> seen;
+  for (auto [index, size] : llvm::enumerate(type.getShape())) {
+    auto dim =
+        dyn_cast<AffineDimExpr>(access.map.getAffineMap().getResult(index));
+    if (!dim || ShapedType::isDynamic(size))
+      return false;
+    Value iv = access.map.getOperand(dim.getPosition());
+    AffineForOp loop = getForInductionVarOwner(iv);
+    if (!loop || !nest->isAncestor(loop) || !seen.insert(iv).second ||
+        !loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
+        loop.getConstantLowerBound() > 0 || loop.getConstantUpperBound() < size)
+      return false;
+  }
+  return true;
+}
+
+/// True if what the nest stores to `memref` is overwritten before it is seen.
+static bool isOverwritten(AffineForOp nest, Value memref) {
+  Operation *op = nest->getNextNode();
+  for (unsigned n = 0; op && n < mostLookedAt; ++n, op = op->getNextNode()) {
+    bool asserts = op->walk([](cf::AssertOp) {
+                       return WalkResult::interrupt();
+                     }).wasInterrupted();
+    SmallVector<Access, 4> accesses;
+    collectAccesses(op, accesses);
+    llvm::erase_if(accesses, [&](const Access &access) {
+      return access.memref && !mayAlias(access.memref, memref);
+    });
+    if (asserts)
+      return false;
+    if (accesses.empty())
+      continue;
+    auto later = dyn_cast<AffineForOp>(op);
+    return later && accesses.size() == 1 && accesses[0].memref == memref &&
+           coversAll(accesses[0], later);
+  }
+  return false;
+}
+
+/// Erases nests at the top of the function whose stores are overwritten.
+static unsigned eraseOverwritten(func::FuncOp function) {
+  unsigned count = 0;
+  for (Block &block : function.getBody())
+    for (AffineForOp nest :
+         llvm::make_early_inc_range(block.getOps<AffineForOp>())) {
+      Value memref = getOnlyStored(nest);
+      if (!memref || !isOverwritten(nest, memref))
+        continue;
+      remark(RemarkKind::Applied, nest.getLoc(), passName,
+             "what the nest stores is overwritten");
+      nest.erase();
+      ++count;
+    }
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -509,6 +611,7 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
+    numStores += eraseOverwritten(function);
     Liveness liveness(function);
     unsigned buffers = 0, stores = 0;
     eraseDead(function, liveness, buffers, stores);

@@ -109,7 +109,8 @@ def EliminateBuffers
     A private buffer that is copied elsewhere is computed there instead, a
     private copy of memory that does not change is not made, and private
     buffers whose contents reach no result, with the code that fills them, are
-    erased.
+    erased. So are nests that only store what the next nest that touches the
+    memory overwrites wholly.
 
     Before: `for i { T[i] = f(X[i]) }  for i { R[i] = T[i] }`
     After:  `for i { R[i] = f(X[i]) }`

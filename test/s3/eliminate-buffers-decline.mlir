@@ -3,7 +3,8 @@
 // (@mutable), if it covers a part (@part), if the source changes while the
 // copy is read (@changes), and if the loop around it may not run (@never); a
 // buffer stays if it is passed on (@passed), returned (@returned), or read in a
-// condition of something that stays (@condition); assertions stay (@assert).
+// condition of something that stays (@condition); assertions stay (@assert); stores
+// stay that the next nest does not overwrite for certain (@seen).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -195,5 +196,101 @@ func.func @assert(%x: i1) {
   affine.store %x, %t[0] : memref<1xi1>
   %c = affine.load %t[0] : memref<1xi1>
   cf.assert %c, "no"
+  return
+}
+
+// The next nest: it also reads them.
+// CHECK-LABEL: func @seen_reads
+//       CHECK: affine.store %[[ONE:.+]], %{{.+}}[%{{.+}}] : memref<8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: return
+func.func @seen_reads(%f: f32, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %one, %o[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %v = affine.load %o[%i] : memref<8xf32>
+    affine.store %v, %o[%i] : memref<8xf32>
+  }
+  return
+}
+
+// The next nest: it leaves one out.
+// CHECK-LABEL: func @seen_all
+//       CHECK: affine.store %[[ONE:.+]], %{{.+}}[%{{.+}}] : memref<8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 7
+//       CHECK: return
+func.func @seen_all(%f: f32, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %one, %o[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 7 {
+    affine.store %zero, %o[%i] : memref<8xf32>
+  }
+  return
+}
+
+// The next nest: it asks.
+// CHECK-LABEL: func @seen_asks
+//       CHECK: affine.store %[[ONE:.+]], %{{.+}}[%{{.+}}] : memref<8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: return
+func.func @seen_asks(%f: f32, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %one, %o[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %c = arith.cmpf ogt, %f, %zero : f32
+    scf.if %c {
+      affine.store %zero, %o[%i] : memref<8xf32>
+    }
+  }
+  return
+}
+
+// The next nest: another place of each pair.
+// CHECK-LABEL: func @seen_twice
+//       CHECK: affine.store %[[ONE:.+]], %{{.+}}[%{{.+}}] : memref<8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: return
+func.func @seen_twice(%f: f32, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %one, %o[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    affine.store %zero, %o[%i - %i mod 2] : memref<8xf32>
+  }
+  return
+}
+
+// The next nest: it may end the call.
+// CHECK-LABEL: func @seen_fails
+//       CHECK: affine.store %[[ONE:.+]], %{{.+}}[%{{.+}}] : memref<8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: return
+func.func @seen_fails(%f: f32, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    affine.store %one, %o[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %c = arith.cmpf ogt, %f, %zero : f32
+    cf.assert %c, "not positive"
+    affine.store %zero, %o[%i] : memref<8xf32>
+  }
   return
 }

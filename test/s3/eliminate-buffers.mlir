@@ -2,7 +2,8 @@
 // other indices, as pieces of a concatenation are (@pieces), while it is still
 // read (@still_read); a copy of memory that does not change is read from there
 // (@from); a buffer that only updates itself goes with its loads, stores and
-// loops (@self); a chain of dead buffers goes at once (@chain).
+// loops (@self); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
+// one overwrites it (@overwritten).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers,polynest-eliminate-buffers))' | FileCheck %s
@@ -175,6 +176,34 @@ func.func @chain(%x: memref<8xf32>) attributes {polynest.entry} {
   affine.for %i = 0 to 8 {
     %a = affine.load %t[%i] : memref<8xf32>
     affine.store %a, %u[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @overwritten
+//   CHECK-NOT: arith.constant 1.0
+//       CHECK: affine.for %[[I:.+]] = 0 to 4 {
+//       CHECK:   affine.for %[[J:.+]] = 0 to 8 iter_args
+//       CHECK:     affine.store %{{.+}}, %{{.+}}[%[[I]], %[[J]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: what the nest stores is overwritten
+func.func @overwritten(%x: memref<4x8xf32>, %o: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      affine.store %one, %o[%i, %j] : memref<4x8xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 iter_args(%a = %zero) -> f32 {
+      %v = affine.load %x[%i, %j] : memref<4x8xf32>
+      %s = arith.addf %a, %v : f32
+      affine.store %s, %o[%i, %j] : memref<4x8xf32>
+      affine.yield %s : f32
+    }
   }
   return
 }
