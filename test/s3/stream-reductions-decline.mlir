@@ -306,6 +306,24 @@ func.func @shifted(%b: memref<64x512xf32>, %c: memref<513xf32>) {
   return
 }
 
+// What is added is the sum itself, read once more.
+// CHECK-LABEL: func @twice
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @twice(%b: memref<64x512xf32>, %c: memref<512xf32>) {
+  affine.for %k = 0 to 64 {
+    affine.for %n = 0 to 512 {
+      %y = affine.load %b[%k, %n] : memref<64x512xf32>
+      %s = affine.load %c[%n] : memref<512xf32>
+      %u = affine.load %c[%n] : memref<512xf32>
+      %p = arith.mulf %u, %y : f32
+      %t = arith.addf %s, %p : f32
+      affine.store %t, %c[%n] : memref<512xf32>
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func @both_ways
 //   CHECK-NOT: polynest.streamed
 //       CHECK: return
