@@ -394,7 +394,10 @@ class _RegionGraph:
             ):
                 self._add_tensor(node)
         for node in self.region.nodes:
-            copy = self.graph.node_copy(node, lambda n: self._lookup(n))
+            if _reshapes_in_rank(node):
+                copy = self._through_flat(node)
+            else:
+                copy = self.graph.node_copy(node, lambda n: self._lookup(n))
             copy.meta = dict(node.meta)
             self.map[node] = copy
         results, values = [], []
@@ -428,6 +431,18 @@ class _RegionGraph:
         node = self.graph.call_function(target, args)
         node.meta["val"] = value
         return node
+
+    def _through_flat(self, node: torch.fx.Node) -> torch.fx.Node:
+        """A reshape by way of one dimension, see _reshapes_in_rank."""
+        source, sizes = map_arg(node.args, self._lookup)
+        value = node.args[0].meta["val"]
+        flat = self._call(
+            aten.view.default, (source, [-1]), value.reshape(-1)
+        )
+        flat.meta["stack_trace"] = node.meta.get("stack_trace")
+        return self._call(
+            aten.view.default, (flat, sizes), node.meta["val"]
+        )
 
     def _placeholder(self, name: str, value: torch.Tensor) -> torch.fx.Node:
         # Arguments stand before every op, in the order of `arguments`; the
@@ -548,6 +563,27 @@ class _RegionGraph:
 
 
 _NODE_PLACE = "node/"
+
+
+_RESHAPES = (
+    aten.view.default,
+    aten._unsafe_view.default,
+    aten.reshape.default,
+)
+
+
+def _reshapes_in_rank(node: torch.fx.Node) -> bool:
+    """Whether a node is a reshape that torch-mlir takes for a cast: where the
+    rank stays the same and sizes are not known, it pairs dimensions by place,
+    whatever their sizes are."""
+    if node.op != "call_function" or node.target not in _RESHAPES:
+        return False
+    before, after = node.args[0].meta["val"].shape, node.meta["val"].shape
+    return (
+        len(before) == len(after) > 1
+        and any(_static(n) is None for n in (*before, *after))
+        and [str(n) for n in before] != [str(n) for n in after]
+    )
 
 
 def _fake_mode(nodes: Iterable[torch.fx.Node]):

@@ -797,3 +797,27 @@ def test_frozen_calls_from_threads():
     assert len(results) == 40
     for have in results:
         same(have, want)
+
+
+RESHAPES = {
+    "column": lambda y: y.reshape(-1, 1),
+    "row": lambda y: y.reshape(1, -1),
+    "other-rows": lambda y: y.reshape(-1, 3),
+    "two-rows": lambda y: y.reshape(2, -1),
+    "swapped": lambda y: y.reshape(y.shape[1], y.shape[0]),
+    "more": lambda y: y.reshape(2, -1, 3),
+    "ones": lambda y: y.reshape(-1, 2, 1),
+    "fewer": lambda y: y.reshape(2, 3, -1).reshape(-1, 4),
+    "same-rank-3": lambda y: y.reshape(2, 3, -1).reshape(1, 1, -1),
+    "flat": lambda y: y.reshape(-1),
+}
+
+
+@pytest.mark.parametrize("name", RESHAPES)
+def test_reshape_of_dynamic_sizes(name):
+    function = compiled(lambda y: RESHAPES[name](y + 1) * 2, dynamic=True)
+    for sizes in ((4, 6), (8, 12), (12, 3)):
+        y = torch.arange(float(sizes[0] * sizes[1])).reshape(sizes)
+        want = RESHAPES[name](y + 1) * 2
+        got = function(y)
+        assert got.shape == want.shape and torch.equal(got, want)
