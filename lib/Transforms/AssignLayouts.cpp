@@ -132,17 +132,6 @@ static bool hasWindow(const Access &access, ArrayRef<AffineForOp> a,
   return false;
 }
 
-static bool isBoundOnce(const ContractionOperand &operand) {
-  bool isBound = false;
-  for (Operation *op : operand.slice)
-    if (auto load = dyn_cast<AffineLoadOp>(op)) {
-      if (!isConstantInput(getBaseMemref(load.getMemRef())))
-        return false;
-      isBound = true;
-    }
-  return isBound;
-}
-
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
@@ -349,8 +338,8 @@ void LayoutPlanner::ask(Value memref, unsigned dim, double weight) {
 /// What suits the micro-kernel of a contraction.
 void LayoutPlanner::askFor(const Nest &nest) {
   const Contraction &contraction = *nest.contraction;
-  bool leftIsBound = isBoundOnce(contraction.left);
-  if (leftIsBound == isBoundOnce(contraction.right))
+  bool leftIsBound = isBoundOnce(contraction.left.slice);
+  if (leftIsBound == isBoundOnce(contraction.right.slice))
     return;
   const ContractionOperand &bound =
       leftIsBound ? contraction.left : contraction.right;
@@ -437,13 +426,11 @@ void LayoutPlanner::reorderParallel(Nest &nest) {
   if (order.empty())
     return;
   DependenceAnalysis dependences;
-  for (AffineForOp loop : band)
-    if (!isPlainlyParallel(loop, nest.accesses) &&
-        !dependences.loopIsParallel(loop)) {
-      remark(RemarkKind::Declined, nest.root.getLoc(), passName,
-             "loops stay as they are: one carries a dependence");
-      return;
-    }
+  if (!whyNotParallel(band, nest.root, dependences).empty()) {
+    remark(RemarkKind::Declined, nest.root.getLoc(), passName,
+           "loops stay as they are: one carries a dependence");
+    return;
+  }
   exchangeLoops(band, order);
 }
 

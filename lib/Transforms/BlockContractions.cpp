@@ -51,13 +51,6 @@ static constexpr llvm::StringLiteral passName = "block-contractions";
 // Analysis of operands
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> getTrips(AffineForOp loop) {
-  std::optional<uint64_t> trips = getTripCount(loop);
-  if (!trips || *trips > uint64_t(INT32_MAX))
-    return std::nullopt;
-  return int64_t(*trips);
-}
-
 /// Elements between what consecutive iterations of the loop read, if the slice
 /// holds one load that moves with it and that is known.
 static std::optional<int64_t> getSliceStride(const ContractionOperand &operand,
@@ -114,7 +107,7 @@ static pn_model_loops_t describe(ArrayRef<AffineForOp> loops) {
   pn_model_loops_t described = {};
   for (AffineForOp loop : loops)
     if (described.count < PN_MODEL_MAX_LOOPS)
-      described.trips[described.count++] = getTrips(loop).value_or(0);
+      described.trips[described.count++] = getSmallTripCount(loop).value_or(0);
   return described;
 }
 
@@ -125,7 +118,7 @@ LoopGroup makeGroup(ArrayRef<AffineForOp> loops,
   for (size_t i = loops.size(); i-- > 0;) {
     CutLoop cut;
     cut.loop = loops[i];
-    cut.trips = getTrips(loops[i]);
+    cut.trips = getSmallTripCount(loops[i]);
     if (block && int64_t(i) >= block->level) {
       cut.tile = int64_t(i) == block->level ? block->tile : *cut.trips;
       cut.weight = weight;
@@ -205,18 +198,8 @@ static bool readsOnce(const ContractionOperand &operand) {
       return true;
     SmallVector<Access, 1> accesses;
     collectAccesses(op, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine())
-      return false;
-    AffineValueMap &map = accesses[0].map;
-    for (unsigned d = 0; d < map.getNumResults(); ++d) {
-      unsigned loops = 0;
-      for (unsigned i = 0; i < map.getNumDims(); ++i)
-        loops += map.getResult(d).isFunctionOfDim(i) &&
-                 isAffineInductionVar(map.getOperand(i));
-      if (loops > 1)
-        return false;
-    }
-    return true;
+    return accesses.size() == 1 && accesses[0].isAffine() &&
+           !addsLoops(accesses[0]);
   });
 }
 
@@ -322,28 +305,13 @@ static std::string whyIllegal(const Contraction &contraction,
   if (contraction.parallelLoops.size() > most ||
       contraction.reductionLoops.size() > most)
     return "too many loops";
-  ArrayRef<Access> accesses = dependences.accessesOf(contraction.root);
-  for (AffineForOp loop : contraction.parallelLoops) {
-    std::string reason;
-    if (!isPlainlyParallel(loop, accesses) &&
-        !dependences.loopIsParallel(loop, &reason))
-      return reason.empty() ? "a loop carries a dependence" : reason;
-  }
-  return {};
+  return whyNotParallel(contraction.parallelLoops, contraction.root,
+                        dependences);
 }
 
 //===----------------------------------------------------------------------===//
 // Profitability
 //===----------------------------------------------------------------------===//
-
-static double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
-  double points = 1;
-  for (AffineForOp loop : loops) {
-    std::optional<int64_t> trips = getTrips(loop);
-    points *= trips ? double(*trips) : unknown;
-  }
-  return points;
-}
 
 /// Fewest iterations of a row or column group that pay for packing, and fewest
 /// multiply-adds of one batch.
@@ -351,9 +319,9 @@ static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
 static constexpr double leastProducts = 32768;
 
 static StringRef whyNotWorth(const Blocking &decision) {
-  double rows = countPoints(decision.rowSide().loops, 1024);
-  double columns = countPoints(decision.columnSide().loops, 1024);
-  double depth = countPoints(decision.contraction.reductionLoops, 1024);
+  double rows = countPoints(decision.rowSide().loops);
+  double columns = countPoints(decision.columnSide().loops);
+  double depth = countPoints(decision.contraction.reductionLoops);
   if (rows < leastRows || columns < leastColumns)
     return "too few iterations reuse an operand";
   if (depth < leastDepth)
@@ -361,15 +329,6 @@ static StringRef whyNotWorth(const Blocking &decision) {
   if (rows * columns * depth < leastProducts)
     return "too little arithmetic to pay for packing";
   return {};
-}
-
-/// True if what the operand reads is bound once, so that a copy of it is made
-/// once.
-static bool isBoundOnce(const ContractionOperand &operand) {
-  return llvm::any_of(operand.slice, [](Operation *op) {
-    auto load = dyn_cast<AffineLoadOp>(op);
-    return load && isConstantInput(getBaseMemref(load.getMemRef()));
-  });
 }
 
 static RowMode chooseRowMode(Blocking &decision) {
@@ -380,7 +339,7 @@ static RowMode chooseRowMode(Blocking &decision) {
   bool isAlongDepth = alongDepth && *alongDepth == 1;
   // Whole rows are contiguous as they are.
   bool isCopied = !isInPlace || !isWhole(decision.depth);
-  if (isCopied && isAlongDepth && isBoundOnce(side) &&
+  if (isCopied && isAlongDepth && isBoundOnce(side.slice) &&
       canPackRowsAhead(decision))
     return RowMode::Ahead;
   if (isInPlace)
@@ -412,7 +371,7 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
   decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
   decision.rowMode = chooseRowMode(decision);
   decision.packsAhead =
-      (!isWhole(decision.rows) || isBoundOnce(decision.columnSide())) &&
+      (!isWhole(decision.rows) || isBoundOnce(decision.columnSide().slice)) &&
       canPackAhead(decision);
   decision.transposes = shouldTranspose(decision);
   AffineForOp root = contraction.root;
@@ -438,11 +397,7 @@ struct BlockContractionsPass
   LogicalResult initialize(MLIRContext *context) override {
     auto check = [&](StringRef name, int64_t value, int64_t least,
                      int64_t most) {
-      if (value >= least && value <= most)
-        return success();
-      return LogicalResult(emitError(UnknownLoc::get(context))
-                           << "option " << name << " has value " << value
-                           << "; it must be " << least << " to " << most);
+      return checkOption(context, name, value, least, most);
     };
     if (failed(check("vector-width-bits", vectorWidthBits, 64, 2048)) ||
         failed(check("vector-registers", vectorRegisters, 8, 256)) ||
@@ -453,10 +408,8 @@ struct BlockContractionsPass
         failed(check("l2-size-kib", l2SizeKib, 16, 1048576)) ||
         failed(check("cores", cores, 1, 65536)))
       return failure();
-    if (!llvm::isPowerOf2_64(vectorWidthBits))
-      return emitError(UnknownLoc::get(context))
-             << "option vector-width-bits has value "
-             << int64_t(vectorWidthBits) << "; it must be a power of two";
+    if (failed(checkPowerOfTwo(context, "vector-width-bits", vectorWidthBits)))
+      return failure();
     machine.core = {};
     machine.core.element_bytes = machine.core.accumulator_bytes = 4;
     machine.core.lanes = int32_t(vectorWidthBits / 32);
@@ -478,26 +431,23 @@ struct BlockContractionsPass
   void runOnOperation() override {
     SmallVector<Blocking, 0> decisions;
     DependenceAnalysis dependences;
-    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
-      if (loop->hasAttr(kTiled) || loop->hasAttr(kVectorized))
-        return WalkResult::skip();
-      std::string reason;
-      FailureOr<Contraction> contraction = matchContraction(loop, reason);
-      if (failed(contraction) && reason.empty())
-        return WalkResult::advance();
-      if (succeeded(contraction)) {
-        Blocking decision;
-        decision.contraction = std::move(*contraction);
-        reason = decide(decision, dependences);
-        if (reason.empty()) {
+    numDeclined += takeNests(
+        getOperation(), passName,
+        [](AffineForOp loop) {
+          return loop->hasAttr(kTiled) || loop->hasAttr(kVectorized);
+        },
+        [&](AffineForOp loop, std::string &reason) {
+          Blocking decision;
+          auto form = matchContraction(loop, reason);
+          if (failed(form))
+            return false;
+          decision.contraction = std::move(*form);
+          reason = decide(decision, dependences);
+          if (!reason.empty())
+            return false;
           decisions.push_back(std::move(decision));
-          return WalkResult::skip();
-        }
-      }
-      ++numDeclined;
-      remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
-      return WalkResult::skip();
-    });
+          return true;
+        });
     for (Blocking &decision : decisions) {
       report(decision);
       emitBlocks(decision, machine);

@@ -14,10 +14,6 @@
 
 namespace polynest {
 
-/// Loops so marked are done: what they hold is vector code, or a micro-kernel.
-inline constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
-inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
-
 /// A loop and how it is cut: `tile` iterations a block, each worth `weight` of
 /// the group's points.
 struct CutLoop {
@@ -84,9 +80,6 @@ struct ContractionMachine {
   int32_t cores;
   int32_t lineBytes;
 };
-
-/// The number of iterations, where it is constant and of a sane size.
-std::optional<int64_t> getTrips(mlir::affine::AffineForOp loop);
 
 /// The loops as `block` cuts them; without one all are plain.
 LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,

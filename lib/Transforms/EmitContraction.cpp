@@ -12,6 +12,7 @@
 #include "Transforms/ContractionBlocks.h"
 
 #include "Analysis/Access.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -501,14 +502,10 @@ void Emitter::openColumns() {
   Bounds count = pointsOf(decision.columns), panels = count, lanes = count;
   SmallVector<AffineExpr> panelCounts, laneCounts;
   unsigned dims = count.map.getNumDims();
-  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
-  bool isExact = !points.empty() && llvm::all_of(points, [&](int64_t held) {
-    return held % nr == 0;
-  });
   laneCounts.push_back(builder.getAffineConstantExpr(nr));
   for (AffineExpr result : count.map.getResults()) {
     panelCounts.push_back(result.ceilDiv(nr));
-    if (!isExact)
+    if (!isExact(decision.columns, nr))
       laneCounts.push_back(result - builder.getAffineDimExpr(dims) * nr);
   }
   panels.map = AffineMap::get(dims, count.map.getNumSymbols(), panelCounts,
@@ -549,7 +546,7 @@ void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
 Value Emitter::packAhead(int64_t columnStride) {
   isAhead = true;
   pn_model_block_t all = {};
-  all.tile = *getTrips(decision.contraction.reductionLoops.front());
+  all.tile = *getSmallTripCount(decision.contraction.reductionLoops.front());
   LoopGroup depth = makeGroup(decision.contraction.reductionLoops, &all);
   SmallVector<int64_t> shape;
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
@@ -609,7 +606,7 @@ void Emitter::addRowPlace(SmallVectorImpl<AffineExpr> &place,
 /// contiguous.
 void Emitter::packRowsAhead(int64_t depthStride) {
   pn_model_block_t all = {};
-  all.tile = *getTrips(decision.rowSide().loops.front());
+  all.tile = *getSmallTripCount(decision.rowSide().loops.front());
   LoopGroup rows = makeGroup(decision.rowSide().loops, &all);
   for (const LoopGroup *group : {&decision.batch, &decision.depth})
     for (const CutLoop &cut : group->loops)

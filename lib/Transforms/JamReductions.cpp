@@ -47,8 +47,6 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "jam-reductions";
 static constexpr llvm::StringLiteral kMark = "polynest.jammed";
-/// The register tile is chosen here.
-static constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
 
 namespace {
 struct Decision {
@@ -60,39 +58,9 @@ struct Decision {
 };
 } // namespace
 
-static std::optional<int64_t> getTrips(AffineForOp loop) {
-  std::optional<uint64_t> trips = getTripCount(loop);
-  if (!trips || *trips > uint64_t(INT32_MAX))
-    return std::nullopt;
-  return int64_t(*trips);
-}
-
-//===----------------------------------------------------------------------===//
-// Legality
-//===----------------------------------------------------------------------===//
-
-static std::string whyIllegal(const ReductionNest &nest,
-                              DependenceAnalysis &dependences) {
-  ArrayRef<Access> accesses = dependences.accessesOf(nest.root);
-  for (AffineForOp loop : nest.parallelLoops) {
-    std::string reason;
-    if (!isPlainlyParallel(loop, accesses) &&
-        !dependences.loopIsParallel(loop, &reason))
-      return reason.empty() ? "a loop carries a dependence" : reason;
-  }
-  return {};
-}
-
 //===----------------------------------------------------------------------===//
 // Profitability
 //===----------------------------------------------------------------------===//
-
-static double countPoints(ArrayRef<AffineForOp> loops) {
-  double points = 1;
-  for (AffineForOp loop : loops)
-    points *= double(getTrips(loop).value_or(1024));
-  return points;
-}
 
 /// The parallel loops that move the access.
 static SmallVector<AffineForOp, 4> getMovingLoops(const Access &access,
@@ -146,13 +114,13 @@ static constexpr int64_t leastLength = 128;
 static StringRef whyNotWorth(const Decision &decision, int64_t l2Bytes) {
   int64_t rows = 1;
   for (AffineForOp loop : decision.rows) {
-    std::optional<int64_t> trips = getTrips(loop);
+    std::optional<int64_t> trips = getSmallTripCount(loop);
     rows = trips ? rows * *trips : PN_MODEL_STREAM_ROWS + 1;
     if (rows > PN_MODEL_STREAM_ROWS)
       return "many rows use the operand again";
   }
-  if (getTrips(decision.nest.reductionLoops.back()).value_or(leastLength) <
-      leastLength)
+  if (getSmallTripCount(decision.nest.reductionLoops.back())
+          .value_or(leastLength) < leastLength)
     return "rows are too short";
   if (decision.bytes <= l2Bytes)
     return "the operand stays in L2";
@@ -161,8 +129,9 @@ static StringRef whyNotWorth(const Decision &decision, int64_t l2Bytes) {
 
 /// Asks the model; false where one pair is best.
 static bool choose(Decision &decision, const pn_model_core_t &core) {
-  std::optional<int64_t> columns = getTrips(decision.columns.back());
-  int64_t rows = decision.rows.empty() ? 1 : *getTrips(decision.rows.back());
+  std::optional<int64_t> columns = getSmallTripCount(decision.columns.back());
+  int64_t rows =
+      decision.rows.empty() ? 1 : *getSmallTripCount(decision.rows.back());
   int32_t jamRows, jamColumns;
   if (!pn_model_jam(&core, rows, columns.value_or(0),
                     int32_t(decision.nest.accumulators.size()), &jamRows,
@@ -231,7 +200,7 @@ void Emitter::openTiles(AffineForOp loop, int64_t jam,
   int64_t step = loop.getStepAsInt();
   AffineMap lower = loop.getLowerBoundMap(), upper = loop.getUpperBoundMap();
   ValueRange lows = loop.getLowerBoundOperands();
-  std::optional<int64_t> trips = getTrips(loop);
+  std::optional<int64_t> trips = getSmallTripCount(loop);
   bool splits = lower.isSingleConstant();
   if (!splits || (trips && *trips < jam))
     jam = splits ? *trips : 1;
@@ -422,11 +391,7 @@ struct JamReductionsPass : impl::JamReductionsBase<JamReductionsPass> {
   LogicalResult initialize(MLIRContext *context) override {
     auto check = [&](StringRef name, int64_t value, int64_t least,
                      int64_t most) {
-      if (value >= least && value <= most)
-        return success();
-      return LogicalResult(emitError(UnknownLoc::get(context))
-                           << "option " << name << " has value " << value
-                           << "; it must be " << least << " to " << most);
+      return checkOption(context, name, value, least, most);
     };
     if (failed(check("vector-registers", vectorRegisters, 8, 256)) ||
         failed(check("l2-size-kib", l2SizeKib, 16, 1048576)))
@@ -439,26 +404,23 @@ struct JamReductionsPass : impl::JamReductionsBase<JamReductionsPass> {
   void runOnOperation() override {
     SmallVector<Decision, 0> decisions;
     DependenceAnalysis dependences;
-    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
-      if (loop->hasAttr(kMark) || loop->hasAttr("polynest.streamed"))
-        return WalkResult::skip();
-      Decision decision;
-      std::string reason;
-      FailureOr<ReductionNest> nest = matchReductionNest(loop, reason);
-      if (failed(nest) && reason.empty())
-        return WalkResult::advance();
-      if (succeeded(nest)) {
-        decision.nest = std::move(*nest);
-        reason = decide(decision, dependences);
-        if (reason.empty()) {
+    numDeclined += takeNests(
+        getOperation(), passName,
+        [](AffineForOp loop) {
+          return loop->hasAttr(kMark) || loop->hasAttr(kStreamed);
+        },
+        [&](AffineForOp loop, std::string &reason) {
+          Decision decision;
+          auto form = matchReductionNest(loop, reason);
+          if (failed(form))
+            return false;
+          decision.nest = std::move(*form);
+          reason = decide(decision, dependences);
+          if (!reason.empty())
+            return false;
           decisions.push_back(std::move(decision));
-          return WalkResult::skip();
-        }
-      }
-      ++numDeclined;
-      remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
-      return WalkResult::skip();
-    });
+          return true;
+        });
     for (Decision &decision : decisions) {
       AffineForOp root = decision.nest.root;
       remark(RemarkKind::Applied, root.getLoc(), passName,
@@ -478,7 +440,10 @@ struct JamReductionsPass : impl::JamReductionsBase<JamReductionsPass> {
       why = whyNotWorth(decision, int64_t(l2SizeKib) * 1024);
     if (why.empty() && !choose(decision, core))
       why = "too few rows";
-    return why.empty() ? whyIllegal(decision.nest, dependences) : why.str();
+    if (!why.empty())
+      return why.str();
+    return whyNotParallel(decision.nest.parallelLoops, decision.nest.root,
+                          dependences);
   }
 
   pn_model_core_t core;

@@ -5,6 +5,8 @@
 #include "Transforms/NestUtils.h"
 
 #include "Analysis/Aliasing.h"
+#include "Analysis/Dependence.h"
+#include "Support/Remark.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -444,6 +446,93 @@ bool isConstantInput(Value value) {
   return entry.getArgAttr(index, "polynest.constant") &&
          !entry.getArgAttr(index, "polynest.mutable") &&
          !entry.getArgAttr(index, "polynest.result");
+}
+
+bool isBoundOnce(ArrayRef<Operation *> slice) {
+  bool isBound = false;
+  for (Operation *op : slice)
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      if (!isConstantInput(getBaseMemref(load.getMemRef())))
+        return false;
+      isBound = true;
+    }
+  return isBound;
+}
+
+std::string whyNotParallel(ArrayRef<AffineForOp> loops, AffineForOp root,
+                           DependenceAnalysis &dependences) {
+  ArrayRef<Access> accesses = dependences.accessesOf(root);
+  for (AffineForOp loop : loops) {
+    std::string reason;
+    if (!isPlainlyParallel(loop, accesses) &&
+        !dependences.loopIsParallel(loop, &reason))
+      return reason.empty() ? "a loop carries a dependence" : reason;
+  }
+  return {};
+}
+
+bool addsLoops(const Access &access) {
+  AffineValueMap map = access.map;
+  for (unsigned d = 0; d < map.getNumResults(); ++d) {
+    unsigned loops = 0;
+    for (unsigned i = 0; i < map.getNumDims(); ++i)
+      loops += map.getResult(d).isFunctionOfDim(i) &&
+               isAffineInductionVar(map.getOperand(i));
+    if (loops > 1)
+      return true;
+  }
+  return false;
+}
+
+std::optional<int64_t> getSmallTripCount(AffineForOp loop) {
+  std::optional<uint64_t> trips = getTripCount(loop);
+  if (!trips || *trips > uint64_t(INT32_MAX))
+    return std::nullopt;
+  return int64_t(*trips);
+}
+
+double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
+  double points = 1;
+  for (AffineForOp loop : loops) {
+    std::optional<int64_t> trips = getSmallTripCount(loop);
+    points *= trips ? double(*trips) : unknown;
+  }
+  return points;
+}
+
+LogicalResult checkOption(MLIRContext *context, StringRef name, int64_t value,
+                          int64_t least, int64_t most) {
+  if (value >= least && value <= most)
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "option " << name << " has value " << value << "; it must be "
+         << least << " to " << most;
+}
+
+LogicalResult checkPowerOfTwo(MLIRContext *context, StringRef name,
+                              int64_t value) {
+  if (llvm::isPowerOf2_64(value))
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "option " << name << " has value " << value
+         << "; it must be a power of two";
+}
+
+unsigned takeNests(func::FuncOp function, StringRef passName,
+                   function_ref<bool(AffineForOp)> isDone,
+                   function_ref<bool(AffineForOp, std::string &)> take) {
+  unsigned declined = 0;
+  function.walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+    std::string reason;
+    if (isDone(loop) || take(loop, reason))
+      return WalkResult::skip();
+    if (reason.empty())
+      return WalkResult::advance();
+    ++declined;
+    remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
+    return WalkResult::skip();
+  });
+  return declined;
 }
 
 } // namespace polynest

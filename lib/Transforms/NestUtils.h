@@ -13,8 +13,17 @@
 #include "mlir/IR/IRMapping.h"
 
 #include <optional>
+#include <string>
 
 namespace polynest {
+
+class DependenceAnalysis;
+
+/// Loops so marked are done: what they hold is vector code, or a micro-kernel
+/// whose register tile is chosen, or a reduction that streams.
+inline constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
+inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
+inline constexpr llvm::StringLiteral kStreamed = "polynest.streamed";
 
 //===----------------------------------------------------------------------===//
 // Comparing accesses
@@ -46,6 +55,16 @@ mlir::Value getOnlyVariable(const Access &access, unsigned d);
 bool isPlainlyParallel(mlir::affine::AffineForOp loop,
                        llvm::ArrayRef<Access> accesses);
 
+/// Why one of the loops, all inside `root`, may not be parallel; empty if all
+/// are.
+std::string whyNotParallel(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
+                           mlir::affine::AffineForOp root,
+                           DependenceAnalysis &dependences);
+
+/// True if an index of the access adds loops, so that windows of what it
+/// touches overlap.
+bool addsLoops(const Access &access);
+
 /// True if the bounds and steps are equal once values of `a` are renamed.
 bool haveEqualBounds(mlir::affine::AffineForOp a, mlir::affine::AffineForOp b,
                      const mlir::IRMapping &rename);
@@ -66,6 +85,11 @@ uint64_t saturatingMultiply(uint64_t a, uint64_t b);
 
 bool mayRunTwice(mlir::affine::AffineForOp loop);
 uint64_t estimateTrips(mlir::affine::AffineForOp loop);
+/// The trip count, where it is constant and fits 31 bits.
+std::optional<int64_t> getSmallTripCount(mlir::affine::AffineForOp loop);
+/// The product of such counts; `unknown` stands for one that is not known.
+double countPoints(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
+                   double unknown = dynamicTrips);
 /// Scalar cycles of one execution of `op`, inner loops multiplied out.
 uint64_t estimateCycles(mlir::Operation *op);
 /// Of all operations of a block.
@@ -83,6 +107,31 @@ std::optional<uint64_t> getInnerFootprint(mlir::Block *block, unsigned &depth);
 /// True if the value is an input of an entry that is bound once and never
 /// written.
 bool isConstantInput(mlir::Value value);
+
+/// True if all that these operations load, and they load something, is bound
+/// once.
+bool isBoundOnce(llvm::ArrayRef<mlir::Operation *> slice);
+
+//===----------------------------------------------------------------------===//
+// What passes begin with
+//===----------------------------------------------------------------------===//
+
+/// Refuses a pass option outside of [least, most].
+mlir::LogicalResult checkOption(mlir::MLIRContext *context,
+                                llvm::StringRef name, int64_t value,
+                                int64_t least, int64_t most);
+/// Refuses a pass option that is no power of two.
+mlir::LogicalResult checkPowerOfTwo(mlir::MLIRContext *context,
+                                    llvm::StringRef name, int64_t value);
+
+/// Offers each loop, from the outside, to `take`, which fills in `reason` where
+/// it has a form but is not taken; loops inside of either are not offered, nor
+/// are those that are done. Remarks on the latter; returns their number.
+unsigned takeNests(
+    mlir::func::FuncOp function, llvm::StringRef passName,
+    llvm::function_ref<bool(mlir::affine::AffineForOp)> isDone,
+    llvm::function_ref<bool(mlir::affine::AffineForOp, std::string &reason)>
+        take);
 
 //===----------------------------------------------------------------------===//
 // Changes

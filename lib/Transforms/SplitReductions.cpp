@@ -163,11 +163,8 @@ struct SplitReductionsPass : impl::SplitReductionsBase<SplitReductionsPass> {
   using SplitReductionsBase::SplitReductionsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (minOperations >= 1 && minOperations <= (int64_t(1) << 40))
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option min-operations has value " << minOperations
-           << "; it must be 1 to 1099511627776";
+    return checkOption(context, "min-operations", minOperations, 1,
+                       int64_t(1) << 40);
   }
 
   void runOnOperation() override {

@@ -22,6 +22,7 @@
 #include "Transforms/Passes.h"
 
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -202,18 +203,11 @@ struct SplitSumsPass : impl::SplitSumsBase<SplitSumsPass> {
   using SplitSumsBase::SplitSumsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto refuse = [&](StringRef option, int64_t value, int64_t least,
-                      int64_t most) {
-      return emitError(UnknownLoc::get(context))
-             << "option " << option << " has value " << value << "; it must be "
-             << least << " to " << most;
-    };
-    if (blockElements < 64 || blockElements > (1 << 20))
-      return refuse("block-elements", blockElements, 64, 1 << 20);
-    if (leastElements < 2 * blockElements || leastElements > (1ll << 40))
-      return refuse("least-elements", leastElements, 2 * blockElements,
-                    1ll << 40);
-    return success();
+    if (failed(
+            checkOption(context, "block-elements", blockElements, 64, 1 << 20)))
+      return failure();
+    return checkOption(context, "least-elements", leastElements,
+                       2 * blockElements, 1ll << 40);
   }
 
   void runOnOperation() override {

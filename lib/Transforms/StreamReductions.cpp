@@ -51,7 +51,6 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "stream-reductions";
-static constexpr llvm::StringLiteral kMark = "polynest.streamed";
 
 namespace {
 struct Decision {
@@ -70,13 +69,6 @@ struct Decision {
 };
 } // namespace
 
-static std::optional<int64_t> getTrips(AffineForOp loop) {
-  std::optional<uint64_t> trips = getTripCount(loop);
-  if (!trips || *trips > uint64_t(INT32_MAX))
-    return std::nullopt;
-  return int64_t(*trips);
-}
-
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
@@ -94,16 +86,9 @@ static std::string whyIllegal(const ReductionNest &nest,
   for (ArrayRef<AffineForOp> loops :
        {ArrayRef(nest.parallelLoops), ArrayRef(nest.reductionLoops)})
     for (AffineForOp loop : loops)
-      if (getTrips(loop) == int64_t(0))
+      if (getSmallTripCount(loop) == int64_t(0))
         return "a loop does not run";
-  ArrayRef<Access> accesses = dependences.accessesOf(nest.root);
-  for (AffineForOp loop : nest.parallelLoops) {
-    std::string reason;
-    if (!isPlainlyParallel(loop, accesses) &&
-        !dependences.loopIsParallel(loop, &reason))
-      return reason.empty() ? "a loop carries a dependence" : reason;
-  }
-  return {};
+  return whyNotParallel(nest.parallelLoops, nest.root, dependences);
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,20 +102,6 @@ static bool moves(const Access &access, AffineForOp loop) {
 static bool movesWithAny(const Access &access, ArrayRef<AffineForOp> loops) {
   return llvm::any_of(loops,
                       [&](AffineForOp loop) { return moves(access, loop); });
-}
-
-/// True if an index adds loops: windows that overlap are read again and again.
-static bool readsWindows(const Access &access) {
-  AffineValueMap map = access.map;
-  for (unsigned d = 0; d < map.getNumResults(); ++d) {
-    unsigned loops = 0;
-    for (unsigned i = 0; i < map.getNumDims(); ++i)
-      loops += map.getResult(d).isFunctionOfDim(i) &&
-               isAffineInductionVar(map.getOperand(i));
-    if (loops > 1)
-      return true;
-  }
-  return false;
 }
 
 /// The product that the accumulator adds, if it may be fused with the sum.
@@ -156,7 +127,7 @@ static unsigned countApart(const Decision &decision) {
       if (getStride(accesses.front(), loop) != run)
         return i + 1;
     }
-    std::optional<int64_t> trips = getTrips(loop);
+    std::optional<int64_t> trips = getSmallTripCount(loop);
     if (!trips)
       return i;
     run *= *trips;
@@ -192,7 +163,7 @@ static StringRef sortLoops(Decision &decision) {
     }
     if (form != Contiguity::Contiguous)
       return "an operand is strided along the columns";
-    if (readsWindows(load))
+    if (addsLoops(load))
       return "windows of an operand overlap";
     if (!movesWithAny(load, nest.reductionLoops))
       continue;
@@ -218,22 +189,16 @@ static StringRef sortLoops(Decision &decision) {
 static constexpr int64_t leastColumns = 4;
 static constexpr int64_t leastDepth = 8, leastCarriedDepth = 64;
 
-static double countPoints(ArrayRef<AffineForOp> loops) {
-  double points = 1;
-  for (AffineForOp loop : loops)
-    points *= double(getTrips(loop).value_or(1024));
-  return points;
-}
-
 static StringRef whyNotWorth(const Decision &decision, int64_t l1Bytes) {
   int64_t rows = 1;
   for (AffineForOp loop : decision.rows) {
-    std::optional<int64_t> trips = getTrips(loop);
+    std::optional<int64_t> trips = getSmallTripCount(loop);
     rows = trips ? rows * *trips : PN_MODEL_STREAM_ROWS + 1;
     if (rows > PN_MODEL_STREAM_ROWS)
       return "many rows use the operand again";
   }
-  if (getTrips(decision.columns.back()).value_or(leastColumns) < leastColumns)
+  if (getSmallTripCount(decision.columns.back()).value_or(leastColumns) <
+      leastColumns)
     return "too few columns";
   double depth = countPoints(decision.nest.reductionLoops);
   if (depth < double(decision.nest.inMemory ? leastDepth : leastCarriedDepth))
@@ -251,7 +216,7 @@ static bool choose(Decision &decision, const pn_model_core_t &core) {
   pn_model_reduction_t reduction = {};
   reduction.rows = 1;
   for (AffineForOp loop : decision.rows)
-    reduction.rows *= *getTrips(loop);
+    reduction.rows *= *getSmallTripCount(loop);
   auto multiply = [](int64_t a, std::optional<int64_t> b) -> int64_t {
     if (a == 0 || !b)
       return 0;
@@ -260,19 +225,20 @@ static bool choose(Decision &decision, const pn_model_core_t &core) {
   ArrayRef<AffineForOp> columns = decision.columns;
   reduction.batch = 1;
   for (AffineForOp loop : columns.take_front(decision.apart))
-    reduction.batch = multiply(reduction.batch, getTrips(loop));
+    reduction.batch = multiply(reduction.batch, getSmallTripCount(loop));
   for (AffineForOp loop : columns.drop_front(decision.apart))
     reduction.columns.trips[reduction.columns.count++] =
-        getTrips(loop).value_or(0);
+        getSmallTripCount(loop).value_or(0);
   while (decision.outer + 1 < nest.reductionLoops.size() &&
-         getTrips(nest.reductionLoops[decision.outer]) == int64_t(1))
+         getSmallTripCount(nest.reductionLoops[decision.outer]) == int64_t(1))
     ++decision.outer;
   reduction.outer_depth =
-      getTrips(nest.reductionLoops[decision.outer]).value_or(0);
+      getSmallTripCount(nest.reductionLoops[decision.outer]).value_or(0);
   reduction.inner_depth = 1;
   for (AffineForOp loop :
        ArrayRef(nest.reductionLoops).drop_front(decision.outer + 1))
-    reduction.inner_depth = multiply(reduction.inner_depth, getTrips(loop));
+    reduction.inner_depth =
+        multiply(reduction.inner_depth, getSmallTripCount(loop));
   reduction.stream_bytes =
       int32_t(std::min<int64_t>(decision.streamBytes, 4096));
   for (const Accumulator &accumulator : nest.accumulators)
@@ -382,7 +348,7 @@ static Position positionOf(Value value) {
 /// How many iterations the loop has. Computed in front of the nest where that
 /// is not constant.
 Position Emitter::tripsOf(AffineForOp loop) {
-  if (std::optional<int64_t> trips = getTrips(loop))
+  if (std::optional<int64_t> trips = getSmallTripCount(loop))
     return constant(*trips);
   Value &value = tripValues[loop];
   if (value)
@@ -419,7 +385,7 @@ AffineForOp Emitter::makeLoop(AffineMap lower, ValueRange lowerOperands,
   canonicalizeMapAndOperands(&upper, &highs);
   auto loop =
       AffineForOp::create(builder, loc, lows, lower, highs, upper, step);
-  loop->setAttr(kMark, builder.getUnitAttr());
+  loop->setAttr(kStreamed, builder.getUnitAttr());
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   return loop;
 }
@@ -433,7 +399,7 @@ Value Emitter::openTo(const Position &end, int64_t step) {
 }
 
 void Emitter::openWhole(AffineForOp loop) {
-  positions[loop] = getTrips(loop) == int64_t(1)
+  positions[loop] = getSmallTripCount(loop) == int64_t(1)
                         ? constant(0)
                         : positionOf(openTo(tripsOf(loop)));
 }
@@ -445,7 +411,7 @@ void Emitter::openBlocks() {
       openWhole(loop);
     } else if (int32_t(i) == plan.columns.level) {
       Position trips = tripsOf(loop);
-      if (getTrips(loop).value_or(INT64_MAX) <= plan.columns.tile) {
+      if (getSmallTripCount(loop).value_or(INT64_MAX) <= plan.columns.tile) {
         positions[loop] = constant(0);
         continue;
       }
@@ -463,7 +429,7 @@ void Emitter::openBlocks() {
 /// than `tile`, which divides full runs.
 std::pair<AffineMap, SmallVector<Value>>
 Emitter::runOf(AffineForOp loop, const Position &start, int64_t tile) {
-  std::optional<int64_t> trips = getTrips(loop);
+  std::optional<int64_t> trips = getSmallTripCount(loop);
   Position rest = add(tripsOf(loop), start, -1);
   SmallVector<AffineExpr, 2> ends{builder.getAffineConstantExpr(tile)};
   if (!trips || *trips % tile != 0)
@@ -480,7 +446,7 @@ void Emitter::openPoints() {
   for (auto [i, loop] : llvm::enumerate(decision.columns)) {
     if (int32_t(i) < plan.columns.level)
       continue;
-    std::optional<int64_t> trips = getTrips(loop);
+    std::optional<int64_t> trips = getSmallTripCount(loop);
     if (trips == int64_t(1)) {
       points[loop] = constant(0);
       continue;
@@ -660,7 +626,7 @@ Value Emitter::combine(const Accumulator &accumulator, Value sum,
       Value right = mapping.lookupOrDefault(product->getOperand(1));
       return math::FmaOp::create(builder, loc, left, right, addend).getResult();
     };
-    std::optional<int64_t> columns = getTrips(decision.columns.back());
+    std::optional<int64_t> columns = getSmallTripCount(decision.columns.back());
     if (columns && *columns < 64 && values.size() > 1) {
       for (size_t i = 0; i < values.size(); i += 2) {
         Value left = values[i].lookupOrDefault(product->getOperand(0));
@@ -820,7 +786,7 @@ void Emitter::emitRows(int64_t count, int64_t jam) {
 void Emitter::prefetch(int64_t count) {
   AffineForOp last = nest.reductionLoops.back(), row = decision.rows.back();
   Position depth = positions[last], turn = positions[row];
-  int64_t turns = llvm::divideCeil(*getTrips(row), plan.jam);
+  int64_t turns = llvm::divideCeil(*getSmallTripCount(row), plan.jam);
   turn.expr = (turn.expr.floorDiv(plan.jam) * count).floorDiv(turns);
   for (int64_t u = 0; u * turns < count; ++u) {
     positions[last] = add(add(depth, turn), constant(count + u));
@@ -854,7 +820,7 @@ void Emitter::emitAllRows(int64_t count) {
   for (AffineForOp loop : ArrayRef(decision.rows).drop_back())
     openWhole(loop);
   AffineForOp row = decision.rows.back();
-  int64_t trips = *getTrips(row);
+  int64_t trips = *getSmallTripCount(row);
   int64_t jam = std::min<int64_t>(plan.jam, trips);
   int64_t covered = trips - trips % jam;
   {
@@ -876,8 +842,9 @@ void Emitter::emitGroup(int64_t count) {
   if (plan.chunk) {
     AffineForOp lane = decision.columns.back();
     bool isTile = plan.columns.level + 1 == int32_t(decision.columns.size());
-    auto [upper, operands] = runOf(
-        lane, positions[lane], isTile ? plan.columns.tile : *getTrips(lane));
+    auto [upper, operands] =
+        runOf(lane, positions[lane],
+              isTile ? plan.columns.tile : *getSmallTripCount(lane));
     chunk = makeLoop(builder.getConstantAffineMap(0), {}, upper, operands,
                      plan.chunk)
                 .getInductionVar();
@@ -889,7 +856,7 @@ void Emitter::emitGroup(int64_t count) {
 /// The innermost reduction loop, whole.
 void Emitter::emitLast(AffineForOp loop) {
   int64_t unroll = plan.unroll;
-  if (std::optional<int64_t> trips = getTrips(loop)) {
+  if (std::optional<int64_t> trips = getSmallTripCount(loop)) {
     unroll = std::min(unroll, *trips);
     int64_t covered = *trips - *trips % unroll;
     {
@@ -944,7 +911,7 @@ void Emitter::emitSplitDepth(AffineForOp loop) {
   Position rest = add(trips, start, -1);
   MLIRContext *context = builder.getContext();
   AffineExpr size = builder.getAffineConstantExpr(plan.part);
-  std::optional<int64_t> count = getTrips(loop);
+  std::optional<int64_t> count = getSmallTripCount(loop);
   bool isEven = count && *count % plan.part == 0;
   auto endsAt = [&](AffineExpr end) {
     SmallVector<AffineExpr, 2> ends{size};
@@ -1048,7 +1015,7 @@ void Emitter::emitFinish() {
                                                sums[i], loadSum(i)));
         AffineYieldOp::create(builder, loc, next);
       });
-  loop->setAttr(kMark, builder.getUnitAttr());
+  loop->setAttr(kStreamed, builder.getUnitAttr());
   finishFrom(llvm::to_vector_of<Value>(loop.getResults()));
 }
 
@@ -1095,11 +1062,7 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
   LogicalResult initialize(MLIRContext *context) override {
     auto check = [&](StringRef name, int64_t value, int64_t least,
                      int64_t most) {
-      if (value >= least && value <= most)
-        return success();
-      return LogicalResult(emitError(UnknownLoc::get(context))
-                           << "option " << name << " has value " << value
-                           << "; it must be " << least << " to " << most);
+      return checkOption(context, name, value, least, most);
     };
     if (failed(check("vector-width-bits", vectorWidthBits, 64, 2048)) ||
         failed(check("vector-registers", vectorRegisters, 8, 256)) ||
@@ -1108,10 +1071,8 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
         failed(check("l1-size-kib", l1SizeKib, 4, 65536)) ||
         failed(check("l2-size-kib", l2SizeKib, 16, 1048576)))
       return failure();
-    if (!llvm::isPowerOf2_64(vectorWidthBits))
-      return emitError(UnknownLoc::get(context))
-             << "option vector-width-bits has value "
-             << int64_t(vectorWidthBits) << "; it must be a power of two";
+    if (failed(checkPowerOfTwo(context, "vector-width-bits", vectorWidthBits)))
+      return failure();
     core = {};
     core.lanes = int32_t(vectorWidthBits / 32);
     core.vector_registers = int32_t(vectorRegisters);
@@ -1125,26 +1086,21 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
   void runOnOperation() override {
     SmallVector<Decision, 0> decisions;
     DependenceAnalysis dependences;
-    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
-      if (loop->hasAttr(kMark))
-        return WalkResult::skip();
-      Decision decision;
-      std::string reason;
-      FailureOr<ReductionNest> nest = matchReductionNest(loop, reason);
-      if (failed(nest) && reason.empty())
-        return WalkResult::advance();
-      if (succeeded(nest)) {
-        decision.nest = std::move(*nest);
-        reason = decide(decision, dependences);
-        if (reason.empty()) {
+    numDeclined += takeNests(
+        getOperation(), passName,
+        [](AffineForOp loop) { return loop->hasAttr(kStreamed); },
+        [&](AffineForOp loop, std::string &reason) {
+          Decision decision;
+          auto form = matchReductionNest(loop, reason);
+          if (failed(form))
+            return false;
+          decision.nest = std::move(*form);
+          reason = decide(decision, dependences);
+          if (!reason.empty())
+            return false;
           decisions.push_back(std::move(decision));
-          return WalkResult::skip();
-        }
-      }
-      ++numDeclined;
-      remark(RemarkKind::Declined, loop.getLoc(), passName, reason);
-      return WalkResult::skip();
-    });
+          return true;
+        });
     for (Decision &decision : decisions) {
       report(decision);
       Emitter(decision).emit();

@@ -19,6 +19,7 @@
 
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,8 +39,6 @@ using namespace mlir;
 using namespace mlir::affine;
 
 namespace polynest {
-
-static constexpr llvm::StringLiteral kMark = "polynest.tiled_registers";
 
 namespace {
 /// What the model knows of one core.
@@ -335,7 +334,7 @@ static void unrollAndJam(AffineForOp loop, int64_t factor) {
       builder.getConstantAffineMap(loop.getConstantLowerBound()),
       loop.getUpperBoundOperands(), covered, step * factor);
   tiled->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
-  tiled->setAttr(kMark, builder.getUnitAttr());
+  tiled->setAttr(kTiled, builder.getUnitAttr());
   OpBuilder inside = OpBuilder::atBlockTerminator(tiled.getBody());
   SmallVector<IRMapping> maps(factor);
   for (auto [u, map] : llvm::enumerate(maps)) {
@@ -358,11 +357,11 @@ static void unrollAndJam(AffineForOp loop, int64_t factor) {
   // copied: setting them moves the storage that the loop's own range points to.
   SmallVector<Value> operands(loop.getUpperBoundOperands());
   loop.setLowerBound(operands, covered);
-  loop->setAttr(kMark, builder.getUnitAttr());
+  loop->setAttr(kTiled, builder.getUnitAttr());
   // A single iteration needs no loop; the loops inside take over the mark.
   if (trip && *trip % static_cast<uint64_t>(factor) == 1) {
     for (auto inner : loop.getBody()->getOps<AffineForOp>())
-      inner->setAttr(kMark, builder.getUnitAttr());
+      inner->setAttr(kTiled, builder.getUnitAttr());
     (void)promoteIfSingleIteration(loop);
   }
 }
@@ -373,11 +372,7 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
 
   LogicalResult initialize(MLIRContext *context) override {
     auto check = [&](StringRef name, int64_t value, int64_t most) {
-      if (value >= 1 && value <= most)
-        return success();
-      return LogicalResult(emitError(UnknownLoc::get(context))
-                           << "option " << name << " has value " << value
-                           << "; it must be 1 to " << most);
+      return checkOption(context, name, value, 1, most);
     };
     return success(
         succeeded(check("vector-registers", vectorRegisters, 128)) &&
@@ -400,8 +395,8 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
   static bool isTiled(AffineForOp nest) {
     return nest
         ->walk([](AffineForOp loop) {
-          return loop->hasAttr(kMark) ? WalkResult::interrupt()
-                                      : WalkResult::advance();
+          return loop->hasAttr(kTiled) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
         })
         .wasInterrupted();
   }
