@@ -40,6 +40,26 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(f"{kind}: {count}")
 
 
+@pytest.fixture
+def fresh_torch():
+    """Nothing compiled before, no reports."""
+    import torch
+
+    from polynest import torch_backend
+
+    torch._dynamo.reset()
+    torch_backend.reset_reports()
+
+
+def compiled(function, **options):
+    """torch.compile with the backend as an object: no installation needed."""
+    import torch
+
+    from polynest import torch_backend
+
+    return torch.compile(function, backend=torch_backend.polynest, **options)
+
+
 def bound(reference, dtype_name, n):
     """Largest allowed difference, by element, from the one table."""
     row = TOLERANCES["dtypes"][dtype_name]

@@ -21,18 +21,14 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
+from conftest import compiled  # noqa: E402
+
 from polynest import torch_backend  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch_backend.reset_reports()
+def fresh(fresh_torch):
     torch.manual_seed(11)
-
-
-def compiled(function, **options):
-    return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
 def bits(tensor):

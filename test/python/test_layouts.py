@@ -11,15 +11,12 @@ pytest.importorskip("torch_mlir")
 
 from torch import nn  # noqa: E402
 
-from conftest import bound  # noqa: E402
+from conftest import bound, compiled  # noqa: E402
 
 from polynest import torch_backend  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch_backend.reset_reports()
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 class Branch(nn.Module):
@@ -83,8 +80,7 @@ def check(model, x):
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             module.running_mean.normal_()
             module.running_var.uniform_(0.5, 2)
-    frozen = torch.compile(model, backend=torch_backend.polynest,
-                           options={"freeze": True})
+    frozen = compiled(model, options={"freeze": True})
     with torch.no_grad():
         want = copy.deepcopy(model).double()(x.double())
         # The second call has the weights bound.

@@ -10,7 +10,7 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from conftest import bound  # noqa: E402
+from conftest import bound, compiled  # noqa: E402
 
 from polynest import env, errors, torch_backend  # noqa: E402
 
@@ -23,14 +23,8 @@ NAMES = {
 
 
 @pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    torch_backend.reset_reports()
+def fresh(fresh_torch):
     torch.manual_seed(3)
-
-
-def compiled(function, **options):
-    return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
 def leaves(tree):
