@@ -667,6 +667,29 @@ static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
          !llvm::AddOverflow(sum, product, sum);
 }
 
+/// How far the variable of a loop gets from its lower bound, at most: known
+/// where one end of the loop lies a constant number behind its beginning, even
+/// where both move with a loop around.
+static std::optional<int64_t> getReach(AffineForOp loop) {
+  AffineMap upper = loop.getUpperBoundMap();
+  int64_t step = loop.getStepAsInt();
+  if (loop.getLowerBoundMap().getNumResults() != 1 || step <= 0)
+    return std::nullopt;
+  AffineValueMap begin(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
+  std::optional<int64_t> reach;
+  for (unsigned i = 0, e = upper.getNumResults(); i != e; ++i) {
+    AffineValueMap end(upper.getSubMap(i), loop.getUpperBoundOperands()), span;
+    AffineValueMap::difference(end, begin, &span);
+    auto constant = dyn_cast<AffineConstantExpr>(span.getResult(0));
+    // One that is not positive may come from numbers that have overflowed.
+    if (!constant || constant.getValue() <= 0)
+      continue;
+    int64_t last = (constant.getValue() - 1) / step * step;
+    reach = reach ? std::min(*reach, last) : last;
+  }
+  return reach;
+}
+
 /// Adds `factor` times the expression; false where it is no sum of variables
 /// with known ranges and values from outside of the loop.
 static bool addTerms(LoopIndex &index, AffineExpr expr, int64_t factor,
@@ -695,10 +718,20 @@ static bool addTerms(LoopIndex &index, AffineExpr expr, int64_t factor,
   }
   if (!isAffineInductionVar(value))
     return false;
+  auto addRange = [&](int64_t min, int64_t max) {
+    return addScaled(index.min, factor < 0 ? max : min, factor) &&
+           addScaled(index.max, factor < 0 ? min : max, factor);
+  };
   std::optional<IndexRange> range = getConstantRange(value);
-  return range && range->min <= range->max && factor != INT64_MIN &&
-         addScaled(index.min, factor < 0 ? range->max : range->min, factor) &&
-         addScaled(index.max, factor < 0 ? range->min : range->max, factor);
+  if (range && range->min <= range->max)
+    return addRange(range->min, range->max);
+  // A loop whose bounds move with others is where it begins, and a bit.
+  AffineForOp inner = getForInductionVarOwner(value);
+  std::optional<int64_t> reach = inner ? getReach(inner) : std::nullopt;
+  if (!reach || !addRange(0, *reach))
+    return false;
+  AffineValueMap begin(inner.getLowerBoundMap(), inner.getLowerBoundOperands());
+  return addTerms(index, begin.getResult(0), factor, begin, loop);
 }
 
 /// True if the terms that stand still are the same ones, and drop out.
@@ -720,15 +753,19 @@ static bool haveEqualFixedTerms(const LoopIndex &a, const LoopIndex &b) {
   return llvm::all_of(sum, [](auto &term) { return term.second == 0; });
 }
 
-/// True if elements named by x and those named by y, of two iterations of one
+static std::optional<LoopIndex>
+getLoopIndex(AffineExpr expr, const AffineValueMap &map, AffineForOp loop) {
+  LoopIndex index;
+  return addTerms(index, expr, 1, map, loop) ? std::optional(std::move(index))
+                                             : std::nullopt;
+}
+
+/// True if elements named by a and those named by b, of two iterations of one
 /// run of the loop, surely differ in this index.
-static bool isIndexApart(AffineExpr x, const AffineValueMap &mapX,
-                         int64_t extentX, AffineExpr y,
-                         const AffineValueMap &mapY, int64_t extentY,
+static bool isIndexApart(const LoopIndex &a, int64_t extentX,
+                         const LoopIndex &b, int64_t extentY,
                          AffineForOp loop) {
-  LoopIndex a, b;
-  if (!addTerms(a, x, 1, mapX, loop) || !addTerms(b, y, 1, mapY, loop) ||
-      a.factor == 0 || a.factor != b.factor || a.factor == INT64_MIN ||
+  if (a.factor == 0 || a.factor != b.factor || a.factor == INT64_MIN ||
       !haveEqualFixedTerms(a, b))
     return false;
   // x - y is factor * distance plus a number from [least, most]; elements in
@@ -741,6 +778,15 @@ static bool isIndexApart(AffineExpr x, const AffineValueMap &mapX,
       llvm::SubOverflow(most, stride, most))
     return false;
   return stride > 0 && least > extentY - 1 && most < 1 - extentX;
+}
+
+static bool isIndexApart(AffineExpr x, const AffineValueMap &mapX,
+                         int64_t extentX, AffineExpr y,
+                         const AffineValueMap &mapY, int64_t extentY,
+                         AffineForOp loop) {
+  std::optional<LoopIndex> a = getLoopIndex(x, mapX, loop);
+  std::optional<LoopIndex> b = a ? getLoopIndex(y, mapY, loop) : std::nullopt;
+  return b && isIndexApart(*a, extentX, *b, extentY, loop);
 }
 
 /// The expression that indices `quotient` and `rest` of a map are the two parts
@@ -776,13 +822,52 @@ static bool arePartsApart(const AddressPair &address, unsigned quotient,
                       address.extentB[rest], loop);
 }
 
+namespace {
+/// What indices of accesses are while one loop runs, worked out once an access:
+/// each of them is compared with all others.
+class LoopIndices {
+public:
+  explicit LoopIndices(AffineForOp loop) : loop(loop) {}
+
+  /// True if some index that the two name of one memref is apart.
+  bool areApart(const Access &a, const Access &b) {
+    ArrayRef<std::optional<LoopIndex>> first = of(a), second = of(b);
+    for (unsigned r = 0, e = first.size(); r != e; ++r)
+      if (first[r] && second[r] &&
+          isIndexApart(*first[r], a.extent[r], *second[r], b.extent[r], loop))
+        return true;
+    return false;
+  }
+
+  AffineForOp loop;
+
+private:
+  ArrayRef<std::optional<LoopIndex>> of(const Access &access) {
+    auto [it, isNew] = known.try_emplace(&access);
+    if (isNew) {
+      it->second = std::make_unique<List>();
+      for (AffineExpr expr : access.map.getAffineMap().getResults())
+        it->second->push_back(getLoopIndex(expr, access.map, loop));
+    }
+    return *it->second;
+  }
+
+  using List = SmallVector<std::optional<LoopIndex>, 2>;
+  DenseMap<const Access *, std::unique_ptr<List>> known;
+};
+} // namespace
+
 /// True if the two surely touch different elements in any two iterations of one
 /// run of the loop: their memory is made in it, or some index moves further in
 /// one step than all the loops inside move it. Nothing is solved.
-static bool touchApart(const Access &a, const Access &b, AffineForOp loop) {
+static bool touchApart(const Access &a, const Access &b, LoopIndices &indices) {
+  AffineForOp loop = indices.loop;
   if (a.base && a.base == b.base &&
       getStorageKind(a.base) == StorageKind::Allocation &&
       loop->isAncestor(Value(a.base).getParentBlock()->getParentOp()))
+    return true;
+  if (a.isAffine() && b.isAffine() && a.memref == b.memref &&
+      hasInjectiveLayout(a.memref) && indices.areApart(a, b))
     return true;
   AddressPair address = compareAddresses(a, b);
   if (address.kind == AddressPair::Anything)
@@ -813,6 +898,7 @@ struct DependenceAnalysis::Impl {
   using Key = std::tuple<Operation *, Operation *, void *, void *, bool, bool>;
   std::map<Key, DependenceInfo> dependences;
   DenseMap<Value, bool> privateBases;
+  DenseMap<std::pair<Value, Value>, bool> aliases;
 
   bool isPrivate(Value base) {
     auto [it, isNew] = privateBases.try_emplace(base, false);
@@ -826,7 +912,10 @@ struct DependenceAnalysis::Impl {
     if (!a.isWrite && !b.isWrite)
       return true;
     if (a.memref && b.memref) {
-      if (!mayAlias(a.memref, b.memref))
+      auto [it, isNew] = aliases.try_emplace({a.memref, b.memref}, false);
+      if (isNew)
+        it->second = mayAlias(a.memref, b.memref);
+      if (!it->second)
         return true;
       // What an entry may not write, nobody overlapping it writes.
       return getStorageKind(a.base) == StorageKind::ReadOnlyArgument &&
@@ -1016,10 +1105,15 @@ ArrayRef<Access> DependenceAnalysis::accessesOf(Operation *op) {
   return it->second;
 }
 
+unsigned DependenceAnalysis::countQuestions() const {
+  return impl->isl.numQueries;
+}
+
 void DependenceAnalysis::invalidate() {
   impl->accesses.clear();
   impl->dependences.clear();
   impl->privateBases.clear();
+  impl->aliases.clear();
 }
 
 DependenceInfo DependenceAnalysis::dependence(const Access &source,
@@ -1177,6 +1271,7 @@ bool DependenceAnalysis::loopIsParallel(AffineForOp loop, std::string *reason,
   }
   if (loop.getNumIterOperands() != numIterArgs)
     return refuse(reason, "loop carries a value in iter_args");
+  LoopIndices indices(loop);
   return forEachDependence(
       *this, loop, reason,
       [&](const Access &source, const Access &sink, const DependenceInfo &,
@@ -1188,7 +1283,8 @@ bool DependenceAnalysis::loopIsParallel(AffineForOp loop, std::string *reason,
                                   describePair(source, sink));
       },
       [&](const Access &source, const Access &sink) {
-        return touchApart(source, sink, loop);
+        return impl->cannotMeet(source, sink) ||
+               touchApart(source, sink, indices);
       });
 }
 

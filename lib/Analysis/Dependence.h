@@ -173,6 +173,9 @@ public:
   std::optional<Slice> producerSlice(const Access &writer, const Access &reader,
                                      unsigned depth);
 
+  /// Questions put to the solver so far, each some 10 us and more.
+  unsigned countQuestions() const;
+
 private:
   struct Impl;
   std::unique_ptr<Impl> impl;

@@ -237,6 +237,7 @@ public:
 
   SmallVector<Decision> decisions;
   unsigned applied = 0, declined = 0;
+  DependenceAnalysis dependences;
 
 private:
   /// True if there is nothing left to do inside the loop.
@@ -288,7 +289,6 @@ private:
   }
 
   Limits limits;
-  DependenceAnalysis dependences;
 };
 } // namespace
 
@@ -320,6 +320,10 @@ struct ParallelizeNestsPass : impl::ParallelizeNestsBase<ParallelizeNestsPass> {
     Parallelizer parallelizer(limits);
     for (Block &block : getOperation().getBody())
       parallelizer.collect(&block);
+    if (unsigned questions = parallelizer.dependences.countQuestions())
+      remark(RemarkKind::Analysis, getOperation().getLoc(), passName,
+             "dependences took the solver")
+          << arg("questions", questions);
     for (const Decision &decision : parallelizer.decisions)
       parallelize(decision);
     numApplied += parallelizer.applied;
