@@ -54,9 +54,9 @@ typedef struct pn_compile_options {
   /* Check each stage's form on its output; costs a few percent. */
   bool verify_stages;
   uint8_t reserved[7];
-  /* Comma-separated flags of S3 passes to leave out, for finding a guilty pass
-   * ("polynest-vectorize-nests,polynest-fuse-nests"); NULL for none. An unknown
-   * flag is PN_ERROR_ARGUMENT. */
+  /* Comma-separated S3 passes to leave out, for finding a guilty pass, with or
+   * without their prefix ("polynest-vectorize-nests,fuse-nests"); NULL for
+   * none. An unknown name is PN_ERROR_ARGUMENT; the message lists all. */
   const char *disabled_passes;
   /* May be NULL. */
   pn_stage_fn stage_fn;

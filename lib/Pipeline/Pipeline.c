@@ -4,16 +4,46 @@
 #include "Pipeline/Pipeline.h"
 
 #include "Support/Error.h"
+#include "Support/Names.h"
 #include "Target/CostModel.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* What options of a pass depend on. */
-typedef struct pn_pipeline_env {
-  const pn_target_info_t *target;
-  const pn_compile_options_t *options;
-} pn_pipeline_env_t;
+/* Numbers of a target that passes take as options, in the order in which they
+ * are printed. */
+typedef enum pn_number {
+  NUMBER_VECTOR_WIDTH,
+  NUMBER_VECTOR_REGISTERS,
+  NUMBER_FMA_LATENCY,
+  NUMBER_FMA_PORTS,
+  NUMBER_LOAD_PORTS,
+  NUMBER_L1_SIZE,
+  NUMBER_L2_SIZE,
+  NUMBER_CORES,
+  NUMBER_CACHE_SIZE,
+  NUMBER_FREQUENCY,
+  NUMBER_STREAM_THRESHOLD,
+  NUMBER_COUNT
+} pn_number_t;
+
+static const char *const number_options[NUMBER_COUNT] = {
+    [NUMBER_VECTOR_WIDTH] = "vector-width-bits",
+    [NUMBER_VECTOR_REGISTERS] = "vector-registers",
+    [NUMBER_FMA_LATENCY] = "fma-latency-cycles",
+    [NUMBER_FMA_PORTS] = "fma-ports",
+    [NUMBER_LOAD_PORTS] = "load-ports",
+    [NUMBER_L1_SIZE] = "l1-size-kib",
+    [NUMBER_L2_SIZE] = "l2-size-kib",
+    [NUMBER_CORES] = "cores",
+    [NUMBER_CACHE_SIZE] = "cache-size-kib",
+    [NUMBER_FREQUENCY] = "frequency-mhz",
+    [NUMBER_STREAM_THRESHOLD] = "threshold-kib",
+};
+
+#define TAKES(number) (1u << (NUMBER_##number))
+#define TAKES_FMA_UNITS                                                        \
+  (TAKES(VECTOR_REGISTERS) | TAKES(FMA_LATENCY) | TAKES(FMA_PORTS))
 
 /* One pass of a stage. */
 typedef struct pn_pass_row {
@@ -22,22 +52,20 @@ typedef struct pn_pass_row {
   const char *anchor;
   /* Options as text, or NULL. */
   const char *fixed_options;
+  /* Set of the target's numbers, as TAKES() names them. */
+  unsigned numbers;
   /* Appends further options; NULL for none. */
-  void (*print_options)(pn_buffer_t *buffer, const pn_pipeline_env_t *env);
+  void (*print_options)(pn_buffer_t *buffer, const pn_target_info_t *target);
   /* An optimization: left out at PN_OPT_PLAIN, and may be disabled by name. */
   bool is_optimization;
 } pn_pass_row_t;
 
 #define ON_FUNC "func.func"
 
-static void print_vector_options(pn_buffer_t *buffer,
-                                 const pn_pipeline_env_t *env) {
-  const pn_target_info_t *target = env->target;
-  pn_buffer_printf(buffer,
-                   "vector-width-bits=%d vector-registers=%d "
-                   "fma-latency-cycles=%d fma-ports=%d",
-                   target->vector_bits, target->vector_registers,
-                   target->fma_latency_cycles, target->fma_ports);
+/* One core's share of a cache, in KiB. */
+static int32_t cache_share_kib(const pn_target_cache_t *cache) {
+  return cache->shared_by_cores > 1 ? cache->size_kib / cache->shared_by_cores
+                                    : cache->size_kib;
 }
 
 /* Size of the cache that one core has for itself, in KiB. */
@@ -48,78 +76,46 @@ static int32_t private_cache_kib(const pn_target_info_t *target) {
              : target->caches[0].size_kib;
 }
 
-static void print_fusion_options(pn_buffer_t *buffer,
-                                 const pn_pipeline_env_t *env) {
-  pn_buffer_printf(buffer, "cache-size-kib=%d", private_cache_kib(env->target));
+/* Negative where it is not known: the pass then keeps its own. */
+static int64_t number_of(const pn_target_info_t *target, pn_number_t number) {
+  switch (number) {
+  case NUMBER_VECTOR_WIDTH:
+    return target->vector_bits;
+  case NUMBER_VECTOR_REGISTERS:
+    return target->vector_registers;
+  case NUMBER_FMA_LATENCY:
+    return target->fma_latency_cycles;
+  case NUMBER_FMA_PORTS:
+    return target->fma_ports;
+  case NUMBER_LOAD_PORTS:
+    return target->load_ports;
+  case NUMBER_L1_SIZE:
+    return cache_share_kib(&target->caches[0]);
+  case NUMBER_L2_SIZE:
+    return cache_share_kib(&target->caches[1]);
+  case NUMBER_CORES:
+    return target->cores;
+  case NUMBER_CACHE_SIZE:
+    return private_cache_kib(target);
+  case NUMBER_FREQUENCY:
+    return target->frequency_mhz > 0 ? target->frequency_mhz : -1;
+  case NUMBER_STREAM_THRESHOLD:
+    return pn_model_stream_threshold_kib(target);
+  case NUMBER_COUNT:
+    break;
+  }
+  return -1;
 }
 
-static void print_parallel_options(pn_buffer_t *buffer,
-                                   const pn_pipeline_env_t *env) {
-  int32_t frequency = env->target->frequency_mhz;
-  pn_buffer_printf(buffer, "cache-size-kib=%d", private_cache_kib(env->target));
-  if (frequency > 0)
-    pn_buffer_printf(buffer, " frequency-mhz=%d", frequency);
-}
-
-static void print_register_options(pn_buffer_t *buffer,
-                                   const pn_pipeline_env_t *env) {
-  const pn_target_info_t *target = env->target;
-  pn_buffer_printf(buffer,
-                   "vector-registers=%d fma-latency-cycles=%d fma-ports=%d "
-                   "load-ports=%d",
-                   target->vector_registers, target->fma_latency_cycles,
-                   target->fma_ports, target->load_ports);
-}
-
-/* One core's share of a cache, in KiB. */
-static int32_t cache_share_kib(const pn_target_cache_t *cache) {
-  return cache->shared_by_cores > 1 ? cache->size_kib / cache->shared_by_cores
-                                    : cache->size_kib;
-}
-
-static void print_contraction_options(pn_buffer_t *buffer,
-                                      const pn_pipeline_env_t *env) {
-  const pn_target_info_t *target = env->target;
-  pn_buffer_printf(buffer,
-                   "vector-width-bits=%d vector-registers=%d "
-                   "fma-latency-cycles=%d fma-ports=%d load-ports=%d "
-                   "l1-size-kib=%d l2-size-kib=%d cores=%d",
-                   target->vector_bits, target->vector_registers,
-                   target->fma_latency_cycles, target->fma_ports,
-                   target->load_ports, cache_share_kib(&target->caches[0]),
-                   cache_share_kib(&target->caches[1]), target->cores);
-}
-
-static void print_reduction_options(pn_buffer_t *buffer,
-                                    const pn_pipeline_env_t *env) {
-  const pn_target_info_t *target = env->target;
-  pn_buffer_printf(buffer,
-                   "vector-width-bits=%d vector-registers=%d fma-ports=%d "
-                   "load-ports=%d l1-size-kib=%d l2-size-kib=%d",
-                   target->vector_bits, target->vector_registers,
-                   target->fma_ports, target->load_ports,
-                   cache_share_kib(&target->caches[0]),
-                   cache_share_kib(&target->caches[1]));
-}
-
-static void print_jam_options(pn_buffer_t *buffer,
-                              const pn_pipeline_env_t *env) {
-  const pn_target_info_t *target = env->target;
-  pn_buffer_printf(buffer, "vector-registers=%d l2-size-kib=%d",
-                   target->vector_registers,
-                   cache_share_kib(&target->caches[1]));
-}
-
-static void print_stream_options(pn_buffer_t *buffer,
-                                 const pn_pipeline_env_t *env) {
-  pn_buffer_printf(buffer, "threshold-kib=%" PRId64,
-                   pn_model_stream_threshold_kib(env->target));
+/* Parts an option from those that stand from `begin` on. */
+static void begin_option(pn_buffer_t *buffer, size_t begin) {
+  if (buffer->size > begin)
+    pn_buffer_append_text(buffer, " ");
 }
 
 static void print_fence_options(pn_buffer_t *buffer,
-                                const pn_pipeline_env_t *env) {
-  pn_buffer_printf(buffer, "intrinsic=%s",
-                   pn_model_stream_fence_name(env->target));
+                                const pn_target_info_t *target) {
+  pn_buffer_printf(buffer, "intrinsic=%s", pn_model_stream_fence_name(target));
 }
 
 static const pn_pass_row_t s1_rows[] = {
@@ -161,7 +157,7 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-fuse-nests",
      .anchor = ON_FUNC,
-     .print_options = print_fusion_options,
+     .numbers = TAKES(CACHE_SIZE),
      .is_optimization = true},
     {.flag = "polynest-replace-scalars",
      .anchor = ON_FUNC,
@@ -171,18 +167,21 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-stream-reductions",
      .anchor = ON_FUNC,
-     .print_options = print_reduction_options,
+     .numbers = TAKES(VECTOR_WIDTH) | TAKES(VECTOR_REGISTERS) |
+                TAKES(FMA_PORTS) | TAKES(LOAD_PORTS) | TAKES(L1_SIZE) |
+                TAKES(L2_SIZE),
      .is_optimization = true},
     {.flag = "polynest-jam-reductions",
      .anchor = ON_FUNC,
-     .print_options = print_jam_options,
+     .numbers = TAKES(VECTOR_REGISTERS) | TAKES(L2_SIZE),
      .is_optimization = true},
     {.flag = "polynest-assign-layouts",
      .anchor = ON_FUNC,
      .is_optimization = true},
     {.flag = "polynest-block-contractions",
      .anchor = ON_FUNC,
-     .print_options = print_contraction_options,
+     .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(LOAD_PORTS) |
+                TAKES(L1_SIZE) | TAKES(L2_SIZE) | TAKES(CORES),
      .is_optimization = true},
     {.flag = "polynest-split-constants", .is_optimization = true},
     {.flag = "polynest-split-sums", .anchor = ON_FUNC, .is_optimization = true},
@@ -191,21 +190,21 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
      .anchor = ON_FUNC,
-     .print_options = print_vector_options,
+     .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS,
      .is_optimization = true},
     {.flag = "polynest-tile-registers",
      .anchor = ON_FUNC,
-     .print_options = print_register_options,
+     .numbers = TAKES_FMA_UNITS | TAKES(LOAD_PORTS),
      .is_optimization = true},
     {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-parallelize-nests",
      .anchor = ON_FUNC,
-     .print_options = print_parallel_options,
+     .numbers = TAKES(CACHE_SIZE) | TAKES(FREQUENCY),
      .is_optimization = true},
     {.flag = "polynest-stream-stores",
      .anchor = ON_FUNC,
-     .print_options = print_stream_options,
+     .numbers = TAKES(STREAM_THRESHOLD),
      .is_optimization = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     /* S4 canonicalizes what is then left. */
@@ -260,15 +259,20 @@ static const struct {
     [PN_STAGE_S4] = {ROWS(s4_rows)}, [PN_STAGE_S5] = {ROWS(s5_rows)},
 };
 
+/* A part of a list of names. */
+typedef struct pn_name {
+  const char *data;
+  size_t size;
+} pn_name_t;
+
 /* Calls `visit` for each name of a list separated by commas or semicolons;
  * stops where it returns false. */
 static bool for_each_name(const char *list,
-                          bool (*visit)(void *user, const char *name,
-                                        size_t size),
+                          bool (*visit)(void *user, pn_name_t name),
                           void *user) {
   while (list && *list) {
     size_t size = strcspn(list, ",;");
-    if (size && !visit(user, list, size))
+    if (size && !visit(user, (pn_name_t){list, size}))
       return false;
     list += size;
     list += *list ? 1 : 0;
@@ -276,41 +280,109 @@ static bool for_each_name(const char *list,
   return true;
 }
 
-static bool differs_from(void *flag, const char *name, size_t size) {
-  const char *other = flag;
-  return strlen(other) != size || memcmp(other, name, size) != 0;
+/* The flag without what all of ours begin with. */
+static const char *short_name(const char *flag) {
+  static const char prefix[] = "polynest-";
+  size_t size = sizeof(prefix) - 1;
+  return strncmp(flag, prefix, size) == 0 ? flag + size : flag;
+}
+
+static bool is_text(pn_name_t name, const char *text) {
+  return strlen(text) == name.size && memcmp(text, name.data, name.size) == 0;
+}
+
+/* Passes are named by their flags, or by these without the prefix. */
+static bool differs_from(void *flag, pn_name_t name) {
+  return !is_text(name, flag) && !is_text(name, short_name(flag));
 }
 
 static bool is_disabled(const pn_compile_options_t *options, const char *flag) {
   return !for_each_name(options->disabled_passes, differs_from, (void *)flag);
 }
 
-static bool is_known_optimization(void *unused, const char *name, size_t size) {
-  (void)unused;
+#define OPTIMIZATIONS_MAX 64
+
+/* The flags of all optimizations, each once, in the order of the stages. */
+static size_t list_optimizations(const char *flags[OPTIMIZATIONS_MAX]) {
+  size_t count = 0;
   for (size_t s = 0; s < sizeof(stages) / sizeof(stages[0]); ++s)
-    for (size_t i = 0; i < stages[s].count; ++i)
-      if (stages[s].rows[i].is_optimization &&
-          !differs_from((void *)stages[s].rows[i].flag, name, size))
-        return true;
+    for (size_t i = 0; i < stages[s].count; ++i) {
+      const pn_pass_row_t *row = &stages[s].rows[i];
+      bool is_new = row->is_optimization && count < OPTIMIZATIONS_MAX;
+      for (size_t j = 0; is_new && j < count; ++j)
+        is_new = strcmp(flags[j], row->flag) != 0;
+      if (is_new)
+        flags[count++] = row->flag;
+    }
+  return count;
+}
+
+static bool is_known_optimization(void *out_unknown, pn_name_t name) {
+  const char *flags[OPTIMIZATIONS_MAX];
+  size_t count = list_optimizations(flags);
+  for (size_t i = 0; i < count; ++i)
+    if (!differs_from((void *)flags[i], name))
+      return true;
+  *(pn_name_t *)out_unknown = name;
   return false;
 }
 
-static void append_row(const pn_pass_row_t *row, const pn_pipeline_env_t *env,
+/* Says which passes there are, and which of them may have been meant. */
+static pn_error_t *unknown_optimization(pn_name_t name) {
+  const char *names[OPTIMIZATIONS_MAX];
+  size_t count = list_optimizations(names);
+  char text[PN_NAME_MAX + 1];
+  size_t size = name.size < PN_NAME_MAX ? name.size : PN_NAME_MAX;
+  memcpy(text, name.data, size);
+  text[size] = '\0';
+  for (size_t i = 0; i < count; ++i)
+    names[i] = short_name(names[i]);
+  const char *nearest = pn_nearest_name(short_name(text), names, count);
+  pn_buffer_t message = {0};
+  pn_buffer_printf(&message, "'%s' is no pass that can be disabled; ", text);
+  if (nearest)
+    pn_buffer_printf(&message, "did you mean '%s'? ", nearest);
+  pn_buffer_append_text(&message, "known are ");
+  for (size_t i = 0; i < count; ++i)
+    pn_buffer_printf(&message, "%s%s", i ? ", " : "", names[i]);
+  pn_error_t *error =
+      message.failed
+          ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
+          : pn_error_create(PN_ERROR_ARGUMENT, "%s", pn_buffer_text(&message));
+  pn_buffer_clear(&message);
+  return error;
+}
+
+static void append_options(const pn_pass_row_t *row,
+                           const pn_target_info_t *target,
+                           pn_buffer_t *buffer) {
+  if (!row->fixed_options && !row->numbers && !row->print_options)
+    return;
+  pn_buffer_append_text(buffer, "{");
+  size_t begin = buffer->size;
+  if (row->fixed_options)
+    pn_buffer_append_text(buffer, row->fixed_options);
+  for (int i = 0; i < NUMBER_COUNT; ++i) {
+    int64_t value =
+        row->numbers & (1u << i) ? number_of(target, (pn_number_t)i) : -1;
+    if (value < 0)
+      continue;
+    begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s=%" PRId64, number_options[i], value);
+  }
+  if (row->print_options) {
+    begin_option(buffer, begin);
+    row->print_options(buffer, target);
+  }
+  pn_buffer_append_text(buffer, "}");
+}
+
+static void append_row(const pn_pass_row_t *row, const pn_target_info_t *target,
                        pn_buffer_t *buffer) {
   if (row->anchor)
     pn_buffer_printf(buffer, "%s(", row->anchor);
   pn_buffer_append_text(buffer, row->flag);
-  if (row->fixed_options || row->print_options) {
-    pn_buffer_append_text(buffer, "{");
-    if (row->fixed_options)
-      pn_buffer_append_text(buffer, row->fixed_options);
-    if (row->print_options) {
-      if (row->fixed_options)
-        pn_buffer_append_text(buffer, " ");
-      row->print_options(buffer, env);
-    }
-    pn_buffer_append_text(buffer, "}");
-  }
+  append_options(row, target, buffer);
   if (row->anchor)
     pn_buffer_append_text(buffer, ")");
 }
@@ -322,12 +394,9 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
     return pn_error_create(PN_ERROR_ARGUMENT,
                            "stage %d is out of range; stages are 1 to 5",
                            (int)stage);
-  if (!for_each_name(options->disabled_passes, is_known_optimization, NULL))
-    return pn_error_create(
-        PN_ERROR_ARGUMENT,
-        "disabled passes '%s' name a pass that is not an optimization of s3",
-        options->disabled_passes);
-  const pn_pipeline_env_t env = {target, options};
+  pn_name_t unknown;
+  if (!for_each_name(options->disabled_passes, is_known_optimization, &unknown))
+    return unknown_optimization(unknown);
   /* Any text may come in at any stage, so this stands even without
    * verification: what follows divides by steps. */
   pn_buffer_append_text(buffer, "polynest-verify-stage{stage=any},");
@@ -336,7 +405,7 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
     if (row->is_optimization &&
         (options->opt_level == PN_OPT_PLAIN || is_disabled(options, row->flag)))
       continue;
-    append_row(row, &env, buffer);
+    append_row(row, target, buffer);
     pn_buffer_append_text(buffer, ",");
   }
   if (options->verify_stages)

@@ -73,7 +73,17 @@ static void test_options(void) {
   options = (pn_compile_options_t)PN_COMPILE_OPTIONS_INIT;
   options.disabled_passes = "polynest-fold-views,polynest-no-such-pass";
   CHECK_SAYS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
-             PN_ERROR_ARGUMENT, "polynest-no-such-pass");
+             PN_ERROR_ARGUMENT, "'polynest-no-such-pass' is no pass");
+  options.disabled_passes = "fold-view";
+  CHECK_SAYS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
+             PN_ERROR_ARGUMENT, "did you mean 'fold-views'?");
+  /* What is much too long is cut short. */
+  char name[200];
+  memset(name, 'x', sizeof(name) - 1);
+  name[sizeof(name) - 1] = '\0';
+  options.disabled_passes = name;
+  CHECK_SAYS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
+             PN_ERROR_ARGUMENT, "known are fold-views, eliminate-buffers");
   CHECK_IS(pn_pipeline_print(PN_STAGE_INPUT, target, NULL, ignore, NULL),
            PN_ERROR_ARGUMENT);
   CHECK_IS(pn_pipeline_print((pn_stage_t)6, target, NULL, ignore, NULL),
@@ -86,12 +96,15 @@ static void test_options(void) {
 /* The text of a stage names the passes that it runs, and disabling one takes
  * it out. */
 static void test_pipeline_text(void) {
-  static api_text_t all, some, plain;
+  static api_text_t all, some, same, plain;
   pn_target_t *target = api_host();
   pn_compile_options_t options = PN_COMPILE_OPTIONS_INIT;
   CHECK_OK(pn_pipeline_print(PN_STAGE_S3, target, NULL, api_write, &all));
   options.disabled_passes = "polynest-fold-views";
   CHECK_OK(pn_pipeline_print(PN_STAGE_S3, target, &options, api_write, &some));
+  options.disabled_passes = ";fold-views,";
+  CHECK_OK(pn_pipeline_print(PN_STAGE_S3, target, &options, api_write, &same));
+  CHECK(strcmp(some.data, same.data) == 0);
   options.opt_level = PN_OPT_PLAIN;
   CHECK_OK(pn_pipeline_print(PN_STAGE_S3, target, &options, api_write, &plain));
   CHECK(strncmp(all.data, "builtin.module(", 15) == 0);

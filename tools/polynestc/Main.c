@@ -3,6 +3,7 @@
 
 #include "Commands.h"
 #include "Options.h"
+#include "Support/Names.h"
 #include "polynest/polynest.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "Options.h"
 
 #include "Report.h"
+#include "Support/Names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,48 +38,6 @@ static bool list_add(pn_text_list_t *list, const char *text) {
 }
 
 /* ------------------------------------------------------------------------ */
-/* Nearest names                                                            */
-/* ------------------------------------------------------------------------ */
-
-#define MAX_NAME 64
-
-/* Number of inserted, deleted and replaced characters between two names. */
-static size_t edit_distance(const char *a, const char *b) {
-  size_t row[MAX_NAME + 1];
-  size_t size_a = strlen(a), size_b = strlen(b);
-  if (size_a > MAX_NAME || size_b > MAX_NAME)
-    return SIZE_MAX;
-  for (size_t j = 0; j <= size_b; ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= size_a; ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= size_b; ++j) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      diagonal = row[j];
-      row[j] = replaced < shorter ? replaced : shorter;
-    }
-  }
-  return row[size_b];
-}
-
-const char *pn_nearest_name(const char *text, const char *const *names,
-                            size_t count) {
-  const char *best = NULL;
-  /* More than a third of the characters wrong is another word. */
-  size_t best_distance = strlen(text) / 3 + 1;
-  for (size_t i = 0; i < count; ++i) {
-    size_t distance = edit_distance(text, names[i]);
-    if (distance <= best_distance && (!best || distance < best_distance)) {
-      best = names[i];
-      best_distance = distance;
-    }
-  }
-  return best;
-}
-
-/* ------------------------------------------------------------------------ */
 /* Parsing                                                                  */
 /* ------------------------------------------------------------------------ */
 
@@ -103,8 +62,8 @@ static const pn_option_row_t *find_row(const pn_command_line_t *line,
 
 static void report_unknown(const pn_command_line_t *line, const char *name,
                            size_t size) {
-  char text[MAX_NAME + 1];
-  size = size < MAX_NAME ? size : MAX_NAME;
+  char text[PN_NAME_MAX + 1];
+  size = size < PN_NAME_MAX ? size : PN_NAME_MAX;
   memcpy(text, name, size);
   text[size] = '\0';
   const char *names[64] = {"--help"};
@@ -157,7 +116,7 @@ static void print_help(const pn_command_line_t *line) {
   printf("usage: %s\n\n%s\n\noptions:\n", line->usage, line->summary);
   for (size_t i = 0; i < row_count(line); ++i) {
     const pn_option_row_t *row = row_at(line, i);
-    char left[MAX_NAME];
+    char left[PN_NAME_MAX];
     (void)snprintf(left, sizeof(left), "%s%s%s", row->name,
                    row->placeholder ? " " : "",
                    row->placeholder ? row->placeholder : "");

@@ -58,10 +58,6 @@ pn_parse_outcome_t pn_command_line_parse(const pn_command_line_t *line,
                                          int argc, char **argv,
                                          pn_text_list_t *out_operands);
 
-/* The name most like `text`, or NULL where none is near. */
-const char *pn_nearest_name(const char *text, const char *const *names,
-                            size_t count);
-
 void pn_text_list_clear(pn_text_list_t *list);
 
 /* Reads a whole decimal integer. */
