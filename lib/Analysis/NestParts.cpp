@@ -43,6 +43,16 @@ bool isReadOnly(Operation *op) {
          !op->hasTrait<OpTrait::IsTerminator>();
 }
 
+SmallVector<Value> getOutsideValues(Operation *op) {
+  llvm::SetVector<Value> values;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+        values.insert(operand);
+  });
+  return values.takeVector();
+}
+
 LogicalResult SliceCollector::add(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();

@@ -33,6 +33,10 @@ llvm::StringRef reasonOfBounds(mlir::affine::AffineForOp loop,
 mlir::affine::AffineIfOp getGuard(mlir::affine::AffineForOp loop,
                                   mlir::affine::AffineForOp root);
 
+/// The values that `op` and what is inside of it use and that come from outside
+/// of it, in order of their first use.
+llvm::SmallVector<mlir::Value> getOutsideValues(mlir::Operation *op);
+
 /// Collects what computes values inside a nest.
 class SliceCollector {
 public:

@@ -16,6 +16,7 @@
 #include "Conversion/Passes.h"
 
 #include "Analysis/Aliasing.h"
+#include "Analysis/NestParts.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,24 +69,12 @@ static bool isRematerializable(Operation *op) {
          isMemoryEffectFree(op);
 }
 
-/// Values that operations inside `scope` use but that come from outside of it.
-static SmallVector<Value> valuesFromOutside(Operation *scope) {
-  SetVector<Value> values;
-  scope->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!scope->isProperAncestor(operand.getParentBlock()->getParentOp()) &&
-          operand.getParentBlock()->getParentOp() != scope)
-        values.insert(operand);
-  });
-  return values.takeVector();
-}
-
 /// Clones rematerializable definitions to the start of `block`, the first of
 /// `scope`, until only true captures are left, and returns those.
 static SmallVector<Value> capturesOf(Operation *scope, Block *block) {
   while (true) {
     bool changed = false;
-    SmallVector<Value> values = valuesFromOutside(scope);
+    SmallVector<Value> values = getOutsideValues(scope);
     for (Value value : values) {
       Operation *op = value.getDefiningOp();
       if (!op || !isRematerializable(op))

@@ -364,6 +364,14 @@ std::optional<uint64_t> getBufferBytes(MemRefType type) {
   return product;
 }
 
+std::optional<int64_t> getAlignedBytes(MemRefType type) {
+  std::optional<uint64_t> bytes = getBufferBytes(type);
+  if (!bytes || !type.getLayout().isIdentity() ||
+      *bytes > uint64_t(INT64_MAX - kBufferAlignment))
+    return std::nullopt;
+  return int64_t(llvm::alignTo(*bytes, kBufferAlignment));
+}
+
 std::optional<uint64_t> getInnerFootprint(Block *block, unsigned &depth) {
   std::optional<uint64_t> total = 0;
   for (Operation &op : *block) {
@@ -500,13 +508,24 @@ double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
   return points;
 }
 
-LogicalResult checkOption(MLIRContext *context, StringRef name, int64_t value,
-                          int64_t least, int64_t most) {
+template <typename T>
+static LogicalResult checkRange(MLIRContext *context, StringRef name, T value,
+                                T least, T most) {
   if (value >= least && value <= most)
     return success();
   return emitError(UnknownLoc::get(context))
          << "option " << name << " has value " << value << "; it must be "
          << least << " to " << most;
+}
+
+LogicalResult checkOption(MLIRContext *context, StringRef name, int64_t value,
+                          int64_t least, int64_t most) {
+  return checkRange(context, name, value, least, most);
+}
+
+LogicalResult checkUnsigned(MLIRContext *context, StringRef name,
+                            uint64_t value, uint64_t least, uint64_t most) {
+  return checkRange(context, name, value, least, most);
 }
 
 LogicalResult checkPowerOfTwo(MLIRContext *context, StringRef name,

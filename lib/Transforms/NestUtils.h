@@ -99,6 +99,12 @@ bool holdsLoops(mlir::Block *block);
 
 /// Bytes of a whole buffer of static shape.
 std::optional<uint64_t> getBufferBytes(mlir::MemRefType type);
+/// Where buffers begin that are put into one block: on cache lines of their
+/// own, so that no two share one.
+inline constexpr int64_t kBufferAlignment = 64;
+/// Bytes of a buffer of static shape and plain layout, up to where the next may
+/// begin.
+std::optional<int64_t> getAlignedBytes(mlir::MemRefType type);
 
 /// Bytes that the loops directly in `block` touch in one execution of it, and
 /// how deep they are nested; none if not known.
@@ -120,6 +126,10 @@ bool isBoundOnce(llvm::ArrayRef<mlir::Operation *> slice);
 mlir::LogicalResult checkOption(mlir::MLIRContext *context,
                                 llvm::StringRef name, int64_t value,
                                 int64_t least, int64_t most);
+/// The same for one without sign.
+mlir::LogicalResult checkUnsigned(mlir::MLIRContext *context,
+                                  llvm::StringRef name, uint64_t value,
+                                  uint64_t least, uint64_t most);
 /// Refuses a pass option that is no power of two.
 mlir::LogicalResult checkPowerOfTwo(mlir::MLIRContext *context,
                                     llvm::StringRef name, int64_t value);

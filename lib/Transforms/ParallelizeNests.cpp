@@ -297,21 +297,14 @@ struct ParallelizeNestsPass : impl::ParallelizeNestsBase<ParallelizeNestsPass> {
   using ParallelizeNestsBase::ParallelizeNestsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto refuse = [&](StringRef option, uint64_t value, uint64_t least,
-                      uint64_t most) {
-      return emitError(UnknownLoc::get(context))
-             << "option " << option << " has value " << value << "; it must be "
-             << least << " to " << most;
+    auto check = [&](StringRef name, uint64_t value, uint64_t least,
+                     uint64_t most) {
+      return succeeded(checkUnsigned(context, name, value, least, most));
     };
-    if (minWorkNs > 1000000000)
-      return refuse("min-work-ns", minWorkNs, 0, 1000000000);
-    if (frequencyMhz < 1 || frequencyMhz > 100000)
-      return refuse("frequency-mhz", frequencyMhz, 1, 100000);
-    if (collapseBelow > 65536)
-      return refuse("collapse-below", collapseBelow, 0, 65536);
-    if (cacheSizeKib > (1u << 20))
-      return refuse("cache-size-kib", cacheSizeKib, 0, 1u << 20);
-    return success();
+    return success(check("min-work-ns", minWorkNs, 0, 1000000000) &&
+                   check("frequency-mhz", frequencyMhz, 1, 100000) &&
+                   check("collapse-below", collapseBelow, 0, 65536) &&
+                   check("cache-size-kib", cacheSizeKib, 0, 1u << 20));
   }
 
   void runOnOperation() override {

@@ -17,6 +17,7 @@
 #include "Transforms/Passes.h"
 
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,9 +35,6 @@ using namespace mlir;
 
 namespace polynest {
 
-/// Every buffer starts on a cache line of its own, so that no two share one.
-static constexpr int64_t kAlignment = 64;
-
 namespace {
 struct Buffer {
   memref::AllocOp alloc;
@@ -45,29 +43,6 @@ struct Buffer {
   int64_t offset = 0;
 };
 } // namespace
-
-/// Bytes of the buffer, or -1 where they are not known or overflow.
-static int64_t bytesOf(MemRefType type) {
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
-    return -1;
-  Type element = type.getElementType();
-  int64_t bytes = element.isIndex() ? 8
-                  : element.isIntOrFloat()
-                      ? (element.getIntOrFloatBitWidth() + 7) / 8
-                      : -1;
-  if (auto vector = dyn_cast<VectorType>(element);
-      vector && vector.getElementType().isIntOrFloat())
-    bytes =
-        vector.getNumElements() * ((vector.getElementTypeBitWidth() + 7) / 8);
-  if (bytes < 0)
-    return -1;
-  for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(bytes, size, bytes))
-      return -1;
-  return bytes > INT64_MAX - kAlignment
-             ? -1
-             : static_cast<int64_t>(llvm::alignTo(bytes, kAlignment));
-}
 
 /// The loop around `op` whose iterations run at once, or null.
 static Operation *enclosingParallel(Operation *op) {
@@ -144,7 +119,7 @@ static void promoteToStack(memref::AllocOp alloc) {
   OpBuilder builder(alloc);
   auto onStack =
       memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(),
-                               builder.getI64IntegerAttr(kAlignment));
+                               builder.getI64IntegerAttr(kBufferAlignment));
   alloc.replaceAllUsesWith(onStack.getResult());
   alloc.erase();
 }
@@ -154,11 +129,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (stackLimitKib >= 0 && stackLimitKib <= 1024)
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option stack-limit-kib has value " << stackLimitKib
-           << "; it must be 0 to 1024";
+    return checkOption(context, "stack-limit-kib", stackLimitKib, 0, 1024);
   }
 
   void runOnOperation() override {
@@ -188,7 +159,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       position.try_emplace(&op, position.size());
     int64_t end = position.size();
     entry.walk([&](memref::AllocOp alloc) {
-      int64_t bytes = bytesOf(alloc.getType());
+      int64_t bytes = getAlignedBytes(alloc.getType()).value_or(-1);
       bool isPrivate = enclosingParallel(alloc) != nullptr;
       if (isPrivate && bytes >= 0 && bytes <= stackLimitKib * 1024) {
         onStack.push_back(alloc);

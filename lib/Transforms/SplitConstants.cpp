@@ -20,6 +20,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
+#include "Analysis/NestParts.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,9 +41,6 @@ namespace polynest {
 using namespace mlir;
 
 namespace polynest {
-
-/// Every buffer of the state starts on a cache line of its own.
-static constexpr int64_t kAlignment = 64;
 
 namespace {
 /// An operation of the entry's block that touches memory.
@@ -69,26 +67,14 @@ struct Plan {
   llvm::MapVector<Value, Buffer> buffers;
   /// Buffers that the entry reads from the state.
   SmallVector<Value> kept;
-  int64_t constantBytes = 0, stateBytes = 0;
+  uint64_t constantBytes = 0;
+  int64_t stateBytes = 0;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Collection
 //===----------------------------------------------------------------------===//
-
-/// Bytes of a static identity buffer, or nothing.
-static std::optional<int64_t> bytesOf(MemRefType type) {
-  std::optional<int64_t> bytes = getElementBytes(type.getElementType());
-  if (!bytes || !type.hasStaticShape() || !type.getLayout().isIdentity())
-    return std::nullopt;
-  for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(*bytes, size, *bytes))
-      return std::nullopt;
-  if (*bytes > INT64_MAX / 2)
-    return std::nullopt;
-  return *bytes;
-}
 
 /// True for an operation that only names or computes values.
 static bool isPlainValue(Operation *op) {
@@ -148,27 +134,17 @@ static void describeNest(Nest &nest) {
   });
 }
 
-/// Values from outside that the operations of a nest use.
-static void forEachCapture(Operation *nest,
-                           llvm::function_ref<void(Value)> visit) {
-  nest->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!nest->isAncestor(operand.getParentRegion()->getParentOp()))
-        visit(operand);
-  });
-}
-
 static Plan collect(func::FuncOp entry) {
   Plan plan;
   plan.entry = entry;
   for (Operation &op : entry.getBody().front()) {
     if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
-      std::optional<int64_t> bytes = bytesOf(alloc.getType());
+      std::optional<int64_t> bytes = getAlignedBytes(alloc.getType());
       if (!bytes || !staysPrivate(alloc))
         continue;
       Buffer &buffer = plan.buffers[alloc];
       buffer.alloc = alloc;
-      buffer.bytes = static_cast<int64_t>(llvm::alignTo(*bytes, kAlignment));
+      buffer.bytes = *bytes;
       continue;
     }
     if (isPlainValue(&op) || op.hasTrait<OpTrait::IsTerminator>())
@@ -179,9 +155,8 @@ static Plan collect(func::FuncOp entry) {
   DenseMap<Value, bool> known;
   for (unsigned i = 0; i < plan.nests.size(); ++i) {
     Nest &nest = plan.nests[i];
-    forEachCapture(nest.op, [&](Value value) {
+    for (Value value : getOutsideValues(nest.op))
       nest.moves = nest.moves && isKnownAtInit(value, plan, known);
-    });
     for (Value base : nest.reads)
       if (auto buffer = plan.buffers.find(base); buffer != plan.buffers.end())
         buffer->second.readers.push_back(i);
@@ -281,8 +256,9 @@ static void measure(Plan &plan) {
     if (nest.moves)
       for (Value base : nest.reads)
         if (isConstantInput(base) && constants.insert(base).second)
-          plan.constantBytes +=
-              bytesOf(cast<MemRefType>(base.getType())).value_or(0);
+          plan.constantBytes = saturatingAdd(
+              plan.constantBytes,
+              getBufferBytes(cast<MemRefType>(base.getType())).value_or(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,8 +331,8 @@ static void makeInit(const Plan &plan) {
   for (const Nest &nest : plan.nests) {
     if (!nest.moves)
       continue;
-    forEachCapture(nest.op,
-                   [&](Value value) { (void)copyValue(value, map, builder); });
+    for (Value value : getOutsideValues(nest.op))
+      (void)copyValue(value, map, builder);
     builder.clone(*nest.op, map);
   }
   func::ReturnOp::create(builder, entry.getLoc());
@@ -402,12 +378,8 @@ struct SplitConstantsPass : impl::SplitConstantsBase<SplitConstantsPass> {
   using SplitConstantsBase::SplitConstantsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (maxGrowthPercent <= 100000)
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option max-growth-percent has value "
-           << static_cast<uint64_t>(maxGrowthPercent)
-           << "; it must be 0 to 100000";
+    return checkUnsigned(context, "max-growth-percent", maxGrowthPercent, 0,
+                         100000);
   }
 
   void runOnOperation() override {

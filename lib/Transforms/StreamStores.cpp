@@ -296,11 +296,8 @@ struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
   using StreamStoresBase::StreamStoresBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (thresholdKib <= maxThresholdKib)
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option threshold-kib has value " << uint64_t(thresholdKib)
-           << "; it must be 0 to " << maxThresholdKib;
+    return checkUnsigned(context, "threshold-kib", thresholdKib, 0,
+                         UINT64_C(1) << 32);
   }
 
   /// The results that the nest writes in vectors.
@@ -360,8 +357,6 @@ struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
       apply(decision, thresholdBytes);
     }
   }
-
-  static constexpr uint64_t maxThresholdKib = UINT64_C(1) << 32;
 };
 } // namespace
 

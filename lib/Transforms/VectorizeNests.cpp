@@ -28,6 +28,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,9 +66,7 @@ struct VectorMachine {
 /// Sums that carry a reduction, to the product each of them adds or null.
 using Accumulations = llvm::DenseMap<Operation *, Operation *>;
 
-static bool isMarked(Operation *op) {
-  return op->hasAttr("polynest.vectorized");
-}
+static bool isMarked(Operation *op) { return op->hasAttr(kVectorized); }
 
 //===----------------------------------------------------------------------===//
 // Legality
@@ -880,18 +879,6 @@ void NestPlanner::plan(
 // The pass
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkOption(MLIRContext *context, StringRef name,
-                                 unsigned value, unsigned low, unsigned high,
-                                 bool isPowerOfTwo = false) {
-  if (value >= low && value <= high &&
-      (!isPowerOfTwo || llvm::isPowerOf2_32(value)))
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "option " << name << " is " << value << ", must be "
-         << (isPowerOfTwo ? "a power of two " : "") << "from " << low << " to "
-         << high;
-}
-
 /// Blocks the rows of all plans of a nest that want it; gives the nests there
 /// are then, none if nothing changed.
 static SmallVector<AffineForOp, 2>
@@ -923,15 +910,16 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
   using VectorizeNestsBase::VectorizeNestsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (failed(checkOption(context, "vector-width-bits", vectorWidthBits, 64,
-                           2048, true)) ||
-        failed(checkOption(context, "vector-registers", vectorRegisters, 8,
-                           256)) ||
-        failed(checkOption(context, "fma-latency-cycles", fmaLatencyCycles, 1,
-                           64)) ||
-        failed(checkOption(context, "fma-ports", fmaPorts, 1, 16)))
-      return failure();
-    return success();
+    auto check = [&](StringRef name, unsigned value, unsigned least,
+                     unsigned most) {
+      return succeeded(checkUnsigned(context, name, value, least, most));
+    };
+    return success(check("vector-width-bits", vectorWidthBits, 64, 2048) &&
+                   succeeded(checkPowerOfTwo(context, "vector-width-bits",
+                                             vectorWidthBits)) &&
+                   check("vector-registers", vectorRegisters, 8, 256) &&
+                   check("fma-latency-cycles", fmaLatencyCycles, 1, 64) &&
+                   check("fma-ports", fmaPorts, 1, 16));
   }
 
   void runOnOperation() override {

@@ -5,6 +5,7 @@
 #include "Transforms/VectorizeUtils.h"
 
 #include "Analysis/Aliasing.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/Analysis/Utils.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -1262,7 +1263,7 @@ static StageBounds getStageBounds(const VectorPlan &plan, unsigned index) {
 }
 
 static void mark(AffineForOp loop) {
-  loop->setAttr("polynest.vectorized", UnitAttr::get(loop.getContext()));
+  loop->setAttr(kVectorized, UnitAttr::get(loop.getContext()));
 }
 
 void vectorizeLoop(const VectorPlan &plan) {
