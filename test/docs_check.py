@@ -28,7 +28,8 @@ def text_of(*suffixes):
 
 CODE = text_of(".td", ".h", ".c", ".cpp", ".py", ".cmake", "CMakeLists.txt",
                ".inc", ".toml", ".json", "/prepare", "/demo", "/check",
-               "/lint", "/generate_docs", "/contractions", "/plant_faults")
+               "/lint", "/generate_docs", "/plant_faults", "/contractions",
+               "/fusion", "/models")
 # Flags that belong to other programs.
 FOREIGN = {"--preset", "--remarks-filter", "--remark-policy", "--gtest"}
 

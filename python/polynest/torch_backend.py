@@ -34,7 +34,7 @@ from typing import Any, Callable, Sequence
 import torch
 import torch.fx
 
-from polynest import _capi, _lowering, env, errors
+from polynest import _capi, _lowering, env, errors, torch_rewrites
 from polynest import torch_frontend as frontend
 from polynest.handles import Context, Module, Options, State, Target
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
@@ -420,6 +420,7 @@ class GraphCompiler:
         self.report = GraphReport(kind)
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
+        torch_rewrites.rewrite(module)
         graph = module.graph
         kinds = self._argument_kinds(graph)
         rejected = {}

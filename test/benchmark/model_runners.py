@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contenders of the `models` benchmark, each in a process of its own.
+
+A contender is a forked child of the process that built the model, so that all
+have the same weights, begin with the same memory, and a crash or a hang costs
+one line of the table. The child says what preparation took and whether the
+result is right, then calls the model for a while each time it is asked to.
+"""
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import math
+import multiprocessing
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import statistics
+import tempfile
+import time
+import traceback
+import warnings
+
+import torch
+import torch._dynamo
+
+import harness
+from harness import Skipped
+
+OURS, EAGER, NOTHING = "ours", "eager", "Dynamo alone"
+FROZEN, INDUCTOR = "Inductor, freezing", "Inductor"
+ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
+TOLERANCES = json.loads(
+    (harness.ROOT / "test" / "tolerances.json").read_text())
+MIB = 1 << 20
+
+
+# -- makers: a subject and its inputs to a call without arguments --------------
+
+
+def ours(subject, inputs, threads):
+    from polynest import threads as our_threads
+    from polynest import torch_backend
+
+    our_threads.set_thread_count(threads)
+    return torch.compile(subject.module, backend=torch_backend.polynest,
+                         dynamic=False, options={"freeze": True})
+
+
+def eager(subject, inputs, threads):
+    return subject.module
+
+
+def nothing(subject, inputs, threads):
+    return torch.compile(subject.module, dynamic=False,
+                         backend=lambda graph, _: graph.forward)
+
+
+def inductor(freezing):
+    def make(subject, inputs, threads):
+        import torch._inductor.config as config
+
+        config.freezing = freezing
+        return torch.compile(subject.module, dynamic=False)
+    return make
+
+
+def first_line(error):
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:80]}"
+
+
+def arrays(inputs):
+    return {f"x{i}": t.numpy() for i, t in enumerate(inputs)}
+
+
+def wanted(subject, inputs):
+    if subject.state():
+        raise Skipped("a cache is not exported")
+    with torch.no_grad():
+        return torch.empty_like(subject.module(*inputs),
+                                memory_format=torch.contiguous_format)
+
+
+def onnxruntime(subject, inputs, threads):
+    out, held = wanted(subject, inputs), io.BytesIO()
+    try:
+        importlib.import_module("onnxruntime")
+        torch.onnx.export(subject.module, inputs, held, dynamo=False,
+                          input_names=list(arrays(inputs)), opset_version=20)
+    except ImportError as error:
+        raise Skipped(f"{error.name} is not installed") from error
+    except Exception as error:  # noqa: BLE001 - whatever an exporter raises
+        raise Skipped(f"not exported ({first_line(error)})") from error
+    found = harness.onnxruntime_call(held.getvalue(), arrays(inputs),
+                                     out.numpy(), threads)
+    return lambda *_: (found.call(), out)[1]
+
+
+def openvino(subject, inputs, threads):
+    out = wanted(subject, inputs)
+    try:
+        ov = importlib.import_module("openvino")
+        model = ov.convert_model(
+            subject.module, example_input=inputs,
+            input=[ov.PartialShape(t.shape) for t in inputs])
+    except ImportError as error:
+        raise Skipped(f"{error.name} is not installed") from error
+    except Exception as error:  # noqa: BLE001
+        raise Skipped(f"not converted ({first_line(error)})") from error
+    found = harness.openvino_call(model, arrays(inputs), out.numpy(), threads)
+    return lambda *_: (found.call(), out)[1]
+
+
+MAKERS = {OURS: ours, EAGER: eager, NOTHING: nothing, OPENVINO: openvino,
+          ONNX: onnxruntime, FROZEN: inductor(True), INDUCTOR: inductor(False)}
+PEERS = (EAGER, INDUCTOR, FROZEN, ONNX, OPENVINO)
+
+
+# -- in the child --------------------------------------------------------------
+
+
+def peak_mib():
+    """Of this process, and of the largest child it still has."""
+    def high(pid):
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        for line in text.splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+    me, helper = os.getpid(), 0.0
+    for task in pathlib.Path(f"/proc/{me}/task").iterdir():
+        try:
+            for pid in (task / "children").read_text().split():
+                helper = max(helper, high(pid))
+        except OSError:
+            pass
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return high(me), max(helper, ended)
+
+
+def difference(have, want, terms):
+    """(largest difference, what is wrong or None)."""
+    if have.shape != want.shape or have.dtype != want.dtype:
+        return 0.0, f"{have.dtype} {tuple(have.shape)}"
+    if not want.is_floating_point():
+        return 0.0, None if torch.equal(have, want) else "other integers"
+    row = TOLERANCES["dtypes"]["f32"]
+    bound = row["factor"] * row["unit"] * math.sqrt(terms) * (
+        want.abs() + want.abs().mean())
+    off = (have.double() - want.double()).abs()
+    share = (off / bound).nan_to_num(math.inf)
+    worst = float(share.max())
+    text = f"{worst:.1f} times the tolerance" if not worst <= 1 else None
+    return float(off.max()), text
+
+
+def compare(have, want, terms):
+    found = [difference(h, w, terms) for h, w in zip(have, want)]
+    wrong = [w for _, w in found if w]
+    return max(d for d, _ in found), wrong[0] if wrong else None
+
+
+class Child:
+    """What a child does, step by step."""
+
+    def __init__(self, name, subject, batch, threads):
+        torch.set_num_threads(threads)
+        torch._dynamo.config.allow_rnn = subject.rnn
+        self.name, self.subject, self.threads = name, subject, threads
+        self.inputs = subject.inputs(batch)
+        self.function = None
+
+    def call(self):
+        self.subject.reset()
+        return self.function(*self.inputs)
+
+    def snapshot(self, result):
+        return [t.clone() for t in (result, *self.subject.state())]
+
+    def prepare(self):
+        """First call, checks, memory."""
+        start = time.perf_counter()
+        self.function = MAKERS[self.name](
+            self.subject, self.inputs, self.threads)
+        first = self.snapshot(self.call())
+        said = {"first_s": time.perf_counter() - start}
+        again = self.snapshot(self.call())
+        said["peak_mib"], said["helper_mib"] = peak_mib()
+        said.update(self.told())
+        self.subject.reset()
+        want = self.snapshot(self.subject.module(*self.inputs))
+        terms = self.subject.terms
+        said["difference"], said["wrong"] = compare(first, want, terms)
+        if not said["wrong"]:
+            said["wrong"] = compare(again, want, terms)[1]
+        said["repeats"] = all(map(torch.equal, first, again))
+        return said
+
+    def told(self):
+        if self.name == EAGER:
+            return work_of(self.subject, self.inputs)
+        if self.name != OURS:
+            return {}
+        from polynest import torch_backend
+
+        found = torch_backend.reports()
+        return {"graphs": len(found),
+                "ops": sum(r.ops for r in found),
+                "regions": sum(r.regions for r in found),
+                "fallbacks": sorted(
+                    {str(f) for r in found for f in r.fallbacks}),
+                "frontend_s": sum(r.frontend_s for r in found),
+                "compile_s": sum(r.compile_s for r in found)}
+
+    def turn(self, seconds):
+        """Median of a turn's calls."""
+        clock, times = time.perf_counter, []
+        end = clock() + seconds
+        self.call()
+        while not times or clock() < end:
+            start = clock()
+            self.call()
+            times.append(clock() - start)
+        return statistics.median(times)
+
+
+def work_of(subject, inputs):
+    """Multiplications and additions of products and convolutions, and bytes that
+    have to be read: the parameters and the cache, once."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    subject.reset()
+    with FlopCounterMode(display=False) as counter:
+        subject.module(*inputs)
+    read = [*subject.module.parameters(), *subject.state(), *inputs]
+    # Of a table of embeddings only some rows are read.
+    tables = {id(m.weight) for m in subject.module.modules() if isinstance(
+        m, (torch.nn.Embedding, torch.nn.EmbeddingBag))}
+    used = {id(m.weight) for m in subject.module.modules()
+            if isinstance(m, torch.nn.Linear)}
+    return {"flops": counter.get_total_flops(),
+            "bytes": sum(t.numel() * t.element_size() for t in read
+                         if id(t) not in tables or id(t) in used)}
+
+
+def run_child(pipe, name, subject, batch, threads, quiet):
+    if quiet:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    try:
+        with torch.no_grad():
+            child = Child(name, subject, batch, threads)
+            pipe.send(("ready", child.prepare()))
+            while True:
+                seconds = pipe.recv()
+                if seconds is None:
+                    break
+                pipe.send(("time", child.turn(seconds)))
+    except Skipped as reason:
+        pipe.send(("skipped", str(reason)))
+    except EOFError:
+        pass
+    except BaseException as error:  # noqa: BLE001 - told to the parent
+        traceback.print_exc()
+        pipe.send(("failed", first_line(error)))
+    pipe.close()
+    # Threads of libraries do not always end by themselves.
+    os._exit(0)
+
+
+# -- in the parent -------------------------------------------------------------
+
+
+class Runner:
+    """A child as its parent sees it."""
+
+    def __init__(self, name, subject, batch, threads, quiet):
+        context = multiprocessing.get_context("fork")
+        self.name = name
+        self._cache = tempfile.mkdtemp(prefix="models-")
+        # Inductor compiles from nothing; children of a fork read this.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = self._cache
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=self._main, args=(
+            theirs, name, subject, batch, threads, quiet))
+        self._process.start()
+        theirs.close()
+
+    @staticmethod
+    def _main(*arguments):
+        os.setsid()
+        run_child(*arguments)
+
+    def answer(self, seconds):
+        """("ready" | "time", value) or ("skipped" | "failed", reason)."""
+        try:
+            if self._pipe.poll(max(seconds, 0.0)):
+                return self._pipe.recv()
+            return "failed", f"no answer in {seconds:.0f} s"
+        except EOFError:
+            self._process.join(5)
+            return "failed", f"ended with status {self._process.exitcode}"
+
+    def turn(self, seconds, limit):
+        self._pipe.send(seconds)
+        return self.answer(limit)
+
+    def close(self):
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+        shutil.rmtree(self._cache, ignore_errors=True)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rewrites of graphs that look at several ops: they apply, and where they must
+not, results are still eager's."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+import torch.nn.functional as F  # noqa: E402
+
+from conftest import bound, compiled  # noqa: E402
+
+from polynest import errors, torch_backend  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def fresh(fresh_torch):
+    torch.manual_seed(5)
+
+
+def check(function, *inputs, left=()):
+    with torch.no_grad():
+        want = function(*inputs)
+        have = compiled(function)(*inputs)
+    assert have.shape == want.shape and have.dtype == want.dtype
+    off = (have.double() - want.double()).abs()
+    assert bool((off <= bound(want.double(), "f32", 100)).all())
+    assert {f.op for f in torch_backend.explain_fallbacks()} == set(left)
+
+
+# -- bags of embeddings ----------------------------------------------------------
+
+BAG = "aten._embedding_bag_forward_only.default"
+TABLE = torch.randn(31, 24)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("shape", [(5, 3), (1, 7), (6, 1)])
+def test_bags_of_one_size(mode, shape):
+    rows = torch.randint(31, shape)
+    check(lambda t, i: F.embedding_bag(i, t, mode=mode) + 1, TABLE, rows)
+
+
+def test_bags_of_equal_offsets():
+    rows = torch.randint(31, (12,))
+    check(
+        lambda t, i: F.embedding_bag(i, t, torch.arange(0, 12, 4)), TABLE, rows
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "max"},
+        {"padding_idx": 3},
+        {"per_sample_weights": torch.rand(5, 4), "mode": "sum"},
+    ],
+)
+def test_bags_with_more_options_stay(options):
+    rows = torch.randint(31, (5, 4))
+    rows[0, 0] = 3
+    check(lambda t, i: F.embedding_bag(i, t, **options) + 1, TABLE, rows,
+          left=[BAG])
+
+
+def test_bags_of_several_sizes_stay():
+    rows = torch.randint(31, (10,))
+
+    def last_is_short(t, i):
+        return F.embedding_bag(i, t, torch.arange(0, 10, 4)) * 2
+
+    check(last_is_short, TABLE, rows, left=[BAG])
+    torch_backend.reset_reports()
+    offsets = torch.tensor([0, 0, 7])
+    check(lambda t, i, o: F.embedding_bag(i, t, o) * 2, TABLE, rows, offsets,
+          left=[BAG])
+
+
+def test_bag_with_index_out_of_range():
+    rows = torch.tensor([[0, 1], [2, 31]])
+    with torch.no_grad(), pytest.raises(errors.ProgramAssertionError):
+        compiled(lambda t, i: F.embedding_bag(i, t) + 1)(TABLE, rows)
