@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -113,12 +114,47 @@ struct AffineBuilder {
         AffineMap::get(dims.size(), symbols.size(), results, context);
     SmallVector<Value> operands(dims.begin(), dims.end());
     operands.append(symbols.begin(), symbols.end());
-    if (isCanonical(results))
-      return AffineValueMap(map, operands);
-    canonicalizeMapAndOperands(&map, &operands);
-    map = simplifyAffineMap(map);
-    canonicalizeMapAndOperands(&map, &operands);
+    if (!isCanonical(results)) {
+      canonicalizeMapAndOperands(&map, &operands);
+      map = simplifyAffineMap(map);
+      canonicalizeMapAndOperands(&map, &operands);
+    }
+    orderByUse(map, operands);
     return AffineValueMap(map, operands);
+  }
+
+  /// Renames the variables in the order in which the results use them: accesses
+  /// of one place have equal maps, in whatever order their loops stand.
+  void orderByUse(AffineMap &map, SmallVectorImpl<Value> &operands) const {
+    SmallVector<unsigned> used, usedSymbols;
+    llvm::SmallSetVector<AffineExpr, 8> seen;
+    for (AffineExpr result : map.getResults())
+      result.walk([&](AffineExpr part) {
+        if (!isa<AffineDimExpr, AffineSymbolExpr>(part) || !seen.insert(part))
+          return;
+        if (auto dim = dyn_cast<AffineDimExpr>(part))
+          used.push_back(dim.getPosition());
+        else
+          usedSymbols.push_back(cast<AffineSymbolExpr>(part).getPosition());
+      });
+    if (used.size() != map.getNumDims() ||
+        usedSymbols.size() != map.getNumSymbols() ||
+        (llvm::is_sorted(used) && llvm::is_sorted(usedSymbols)))
+      return;
+    SmallVector<AffineExpr> dimExprs(used.size()),
+        symbolExprs(usedSymbols.size());
+    SmallVector<Value> ordered;
+    for (auto [position, dim] : llvm::enumerate(used)) {
+      dimExprs[dim] = getAffineDimExpr(position, context);
+      ordered.push_back(operands[dim]);
+    }
+    for (auto [position, symbol] : llvm::enumerate(usedSymbols)) {
+      symbolExprs[symbol] = getAffineSymbolExpr(position, context);
+      ordered.push_back(operands[used.size() + symbol]);
+    }
+    map = map.replaceDimsAndSymbols(dimExprs, symbolExprs, used.size(),
+                                    usedSymbols.size());
+    operands.assign(ordered);
   }
 };
 } // namespace

@@ -358,6 +358,60 @@ static Value padWithRegion(OpBuilder &b, tensor::PadOp op,
                        element);
 }
 
+/// The shape of `pad`'s source, expanded as its only user expands the result;
+/// empty where a dimension that is expanded is padded too.
+static SmallVector<int64_t> expandedSourceShape(tensor::PadOp pad,
+                                                tensor::ExpandShapeOp expand) {
+  SmallVector<int64_t> shape(expand.getResultType().getShape());
+  RankedTensorType source = pad.getSourceType();
+  for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+    bool isPadded =
+        pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0;
+    if (group.size() == 1)
+      shape[group.front()] = source.getDimSize(dim);
+    else if (isPadded)
+      return {};
+  }
+  return shape;
+}
+
+/// Pads what is expanded in place of expanding what is padded, as before
+/// convolutions in groups: each dimension of the padded buffer is then one loop
+/// of what reads it. Static shapes only.
+static void padExpanded(IRRewriter &b, tensor::PadOp pad) {
+  if (!pad->hasOneUse() || !pad.getConstantPaddingValue() ||
+      !pad.getLow().empty() || !pad.getHigh().empty())
+    return;
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(*pad->user_begin());
+  if (!expand || !expand.getResultType().hasStaticShape() ||
+      !pad.getSourceType().hasStaticShape())
+    return;
+  SmallVector<int64_t> shape = expandedSourceShape(pad, expand);
+  if (shape.empty())
+    return;
+  b.setInsertionPoint(pad);
+  Value value = pad.getConstantPaddingValue();
+  Operation *definition = value.getDefiningOp();
+  if (definition && definition->getBlock() == pad.getBody())
+    value = b.clone(*definition)->getResult(0);
+  SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high(low);
+  for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+    if (group.size() != 1)
+      continue;
+    low[group.front()] = b.getIndexAttr(pad.getStaticLow()[dim]);
+    high[group.front()] = b.getIndexAttr(pad.getStaticHigh()[dim]);
+  }
+  Location loc = pad.getLoc();
+  Type element = pad.getSourceType().getElementType();
+  Value source = tensor::ExpandShapeOp::create(
+      b, loc, RankedTensorType::get(shape, element), pad.getSource(),
+      expand.getReassociationIndices());
+  Value padded = tensor::PadOp::create(b, loc, expand.getResultType(), source,
+                                       low, high, value);
+  b.replaceOp(expand, padded);
+  b.eraseOp(pad);
+}
+
 static Value decomposePad(OpBuilder &b, tensor::PadOp op) {
   SmallVector<OpFoldResult> sizes = paddedSizes(b, op);
   // The block's own constants come first in what is cloned to compute one.
@@ -784,6 +838,11 @@ struct DecomposeTensorOpsPass
   void runOnOperation() override {
     if (failed(checkTypes(getOperation())))
       return signalPassFailure();
+    SmallVector<tensor::PadOp> pads;
+    getOperation()->walk([&](tensor::PadOp pad) { pads.push_back(pad); });
+    IRRewriter rewriter(&getContext());
+    for (tensor::PadOp pad : pads)
+      padExpanded(rewriter, pad);
     SmallVector<Operation *> work;
     getOperation()->walk([&](Operation *op) {
       if (!isPartOfWork(op))

@@ -7,9 +7,11 @@
 // so NaN, signed zero and wrap-around come out as the region says.
 // Legal always: linalg defines an operation on memrefs as this nest; it reads
 // all operands of one iteration before it writes, and the iterations' order is
-// the lexicographic one. memref.copy leaves overlap undefined; here source and
-// target that may overlap partly go through a temporary, so that the source is
-// read before it is written.
+// the lexicographic one but for parallel loops around a reduction, which are in
+// the order in which the result lies in memory: their order is free, and loops
+// of other operations on the same arrays then line up with them. memref.copy
+// leaves overlap undefined; here source and target that may overlap partly go
+// through a temporary, so that the source is read before it is written.
 // Profitable always: nests are the form that all later passes work on.
 // Limits: loops are affine if every size is a constant or a valid symbol, else
 // scf.for. Unranked copies and operations on tensors are declined.
@@ -193,15 +195,46 @@ static void buildIteration(OpBuilder &builder, linalg::LinalgOp op,
   }
 }
 
+/// The loops in the order in which they are nested. Parallel loops of an
+/// operation that reduces stand in the order of the result's dimensions where
+/// each of them is one, as in a depthwise convolution with channels first,
+/// whose definition names the image's loops before the channel's.
+static SmallVector<unsigned> orderLoops(linalg::LinalgOp op) {
+  auto order = llvm::to_vector(llvm::seq<unsigned>(op.getNumLoops()));
+  SmallVector<unsigned> parallel;
+  op.getParallelDims(parallel);
+  if (op.getNumReductionLoops() == 0 ||
+      parallel.size() + op.getNumReductionLoops() != order.size())
+    return order;
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (OpOperand &operand : op.getDpsInitsMutable())
+    if (op.getMatchingIndexingMap(&operand) != result)
+      return order;
+  if (!result.isProjectedPermutation() ||
+      result.getNumResults() != parallel.size())
+    return order;
+  for (auto [position, expr] : llvm::enumerate(result.getResults())) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    if (!llvm::is_contained(parallel, dim))
+      return llvm::to_vector(llvm::seq<unsigned>(op.getNumLoops()));
+    order[parallel[position]] = dim;
+  }
+  return order;
+}
+
 static void lowerStructured(linalg::LinalgOp op) {
   OpBuilder builder(op);
+  SmallVector<unsigned> order = orderLoops(op);
   SmallVector<OpFoldResult> sizes;
-  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+  for (unsigned dim : order)
     sizes.push_back(loopSize(builder, op, dim));
-  bool affine =
-      buildNest(builder, op.getLoc(), sizes, [&](OpBuilder &b, ValueRange ivs) {
-        buildIteration(b, op, ivs);
-      });
+  auto buildBody = [&](OpBuilder &b, ValueRange nested) {
+    SmallVector<Value> ivs(nested.size());
+    for (auto [dim, iv] : llvm::zip_equal(order, nested))
+      ivs[dim] = iv;
+    buildIteration(b, op, ivs);
+  };
+  bool affine = buildNest(builder, op.getLoc(), sizes, buildBody);
   remark(RemarkKind::Applied, op.getLoc(), kPass, "lowered to a nest")
       << arg("op", op->getName().getStringRef())
       << arg("loops", int64_t(sizes.size()))

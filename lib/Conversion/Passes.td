@@ -201,7 +201,9 @@ def LowerLinalg : Pass<"polynest-lower-linalg"> {
   let summary = "Lower linalg on memrefs and memref.copy to affine nests";
   let description = [{
     Every structured linalg operation on memrefs, named or generic, becomes one
-    perfect nest of `affine.for` over its iteration space. Operands are read by
+    perfect nest of `affine.for` over its iteration space, in its order but for
+    parallel loops around a reduction, which stand as the result's dimensions do
+    where each is one of them. Operands are read by
     `affine.load` at their indexing maps, results written by `affine.store`, the
     region's body stands between them. A `memref.copy` is a nest too; if source
     and target may overlap and are not proven equal or disjoint, it goes through
@@ -255,8 +257,9 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
     integers become `linalg.generic`; `linalg.softmax`, pack, unpack, Winograd
     transforms, `tensor.concat`, gather, scatter, splat, generate, reshape and
     bitcast become fills, slices, reshapes and generics. A `tensor.pad` with one
-    value is a fill with the source inserted; with a computed value it is one
-    generic that tests the index. `bufferization.dealloc_tensor` is dropped. A
+    value is a fill with the source inserted, behind the `tensor.expand_shape` of
+    its result where that splits other dimensions than are padded; with a computed
+    value it is one generic that tests the index. `bufferization.dealloc_tensor` is dropped. A
     slice that drops some dimensions of size 1 and keeps others is one of full
     rank and a reshape: MLIR takes dropped dimensions of memrefs from strides.
 

@@ -530,6 +530,42 @@ def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
   ];
 }
 
+def TileWindows : Pass<"polynest-tile-windows", "mlir::func::FuncOp"> {
+  let summary = "Load what rows of a sliding window share once";
+  let description = [{
+    Where a reduction runs over windows that slide (depthwise convolutions,
+    pooling), unrolls and jams a few rows and unrolls the loop over the taps
+    along which the window slides: an input that belongs to several rows is
+    loaded once, and the sums are updated input by input. The number of rows
+    comes from a model of arithmetic ports, latency, load ports and registers;
+    rows that fill no tile make a smaller one. Where the taps are outside of
+    other loops of the reduction they move into them, which changes the order of
+    accumulation. Loops of rows are marked `polynest.tiled_registers` and
+    skipped by a second run and by `polynest-tile-registers`.
+
+    Before: `affine.for %r { affine.for %t = 0 to 3 iter_args(%s) { x[%r + %t]
+            * w[%t] } }`
+    After:  `affine.for %r step 4 { s0 += x[%r] * w[0]; s1 += x[%r + 1] * w[0];
+            s0 += x[%r + 1] * w[1]; ... }`: 6 loads of x in place of 12
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let options = [
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Architectural vector registers, 1 to 128">,
+    Option<"fmaLatencyCycles", "fma-latency-cycles", "int64_t",
+           /*default=*/"4", "Latency of a multiply-add, 1 to 64">,
+    Option<"fmaPorts", "fma-ports", "int64_t", /*default=*/"2",
+           "Multiply-adds started a cycle, 1 to 16">,
+    Option<"loadPorts", "load-ports", "int64_t", /*default=*/"2",
+           "Vector loads a cycle, 1 to 16">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops of rows tiled">,
+    Statistic<"numDeclined", "num-declined", "Loops of rows left">
+  ];
+}
+
 def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
   let summary = "Unroll and jam loops around a reduction into a register tile";
   let description = [{

@@ -30,6 +30,7 @@
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"
+#include "Transforms/Window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -594,6 +595,21 @@ static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
   return {block, loop};
 }
 
+/// Most vectors side by side that leave registers for rows of a window that
+/// slides along another loop: polynest-tile-windows takes several of those.
+static unsigned mostOfWindows(AffineForOp loop, const VectorMachine &machine) {
+  unsigned most = machine.registers;
+  loop->walk([&](AffineForOp inner) {
+    if (inner == loop)
+      return;
+    if (std::optional<Window> window = findWindow(inner, loop))
+      most = std::min(most, unsigned(pn_model_window_vectors(
+                                int32_t(machine.registers),
+                                window->numbers.taps, window->numbers.rows)));
+  });
+  return most;
+}
+
 /// Vectors an iteration: enough independent accumulators to hide the latency of
 /// an FMA, within the registers; else a few while the body is small.
 static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
@@ -610,7 +626,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
                                 std::max(double(accumulators), others / 2));
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
-    most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u)}));
+    most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u),
+                                  mostOfWindows(loop, machine)}));
   } else {
     ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;

@@ -1,5 +1,7 @@
 // Properties: padding with one value is a fill and an insertion (@pad), also
-// where it cuts (@crop) and where nothing of the source is left (@gone); other
+// where it cuts (@crop) and where nothing of the source is left (@gone); what is
+// padded and then expanded in other dimensions is expanded first (@groups), in
+// the same ones not (@halves); other
 // padding tests the index (@mirror); map is a generic that reads its output
 // (@map); named integer division keeps its guards (@divide); concat is
 // insertions (@concat); indices of gather and scatter are asserted (@gather,
@@ -24,6 +26,37 @@ func.func @pad(%x: tensor<3x?xf32>, %h: index) -> tensor<4x?xf32> {
     tensor.yield %c : f32
   } : tensor<3x?xf32> to tensor<4x?xf32>
   return %r : tensor<4x?xf32>
+}
+
+// CHECK-LABEL: func @groups
+//  CHECK-SAME: (%[[X:.+]]: tensor<2x6x5xf32>)
+//       CHECK: %[[E:.+]] = tensor.expand_shape %[[X]] {{.+}} output_shape [2, 3, 2, 5]
+//       CHECK: %[[F:.+]] = linalg.fill {{.+}} -> tensor<2x3x2x8xf32>
+//       CHECK: %[[R:.+]] = tensor.insert_slice %[[E]] into %[[F]][0, 0, 0, 1] [2, 3, 2, 5]
+//  CHECK-NEXT: return %[[R]]
+func.func @groups(%x: tensor<2x6x5xf32>) -> tensor<2x3x2x8xf32> {
+  %c = arith.constant 7.5 : f32
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 2] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %c : f32
+  } : tensor<2x6x5xf32> to tensor<2x6x8xf32>
+  %r = tensor.expand_shape %p [[0], [1, 2], [3]] output_shape [2, 3, 2, 8]
+    : tensor<2x6x8xf32> into tensor<2x3x2x8xf32>
+  return %r : tensor<2x3x2x8xf32>
+}
+
+// CHECK-LABEL: func @halves
+//       CHECK: tensor.insert_slice
+//       CHECK: tensor.expand_shape
+func.func @halves(%x: tensor<5xf32>) -> tensor<2x3xf32> {
+  %c = arith.constant 7.5 : f32
+  %p = tensor.pad %x low[0] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %c : f32
+  } : tensor<5xf32> to tensor<6xf32>
+  %r = tensor.expand_shape %p [[0, 1]] output_shape [2, 3]
+    : tensor<6xf32> into tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
 }
 
 // Columns: 5 + 2 - 3 = 4, of which the source shows 5 - 3 = 2.

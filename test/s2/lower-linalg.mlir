@@ -3,7 +3,8 @@
 // stay (@pool, @two); rank 0 makes no loop (@rank0); size 0 makes an empty one
 // (@size0); indices are induction variables (@index); several results are read
 // before any is written (@two); a nest inside a data-dependent region is scf
-// (@inner); copies go straight, or nowhere, or through a temporary (@copies).
+// (@inner); parallel loops around a reduction stand as the result lies
+// (@channels), others as they are named (@turned); copies go straight, or nowhere, or through a temporary (@copies).
 // RUN: polynest-opt %s --polynest-lower-linalg --cse --canonicalize | FileCheck %s
 // RUN: polynest-opt %s --polynest-lower-linalg > %t.once
 // RUN: polynest-opt %t.once --polynest-lower-linalg | diff %t.once -
@@ -182,5 +183,41 @@ func.func @copies(%a: memref<8x8xf32>, %b: memref<8x8xf32> {polynest.result}) {
     : memref<8x8xf32> to memref<6xf32, strided<[1], offset: 2>>
   memref.copy %p, %q : memref<6xf32, strided<[1]>>
     to memref<6xf32, strided<[1], offset: 2>>
+  return
+}
+
+// CHECK-LABEL: func @channels
+//       CHECK: affine.for %[[N:.+]] = 0 to 2 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 3 {
+//  CHECK-NEXT: affine.for %[[H:.+]] = 0 to 5 {
+//  CHECK-NEXT: affine.for %[[W:.+]] = 0 to 7 {
+//  CHECK-NEXT: affine.for %[[P:.+]] = 0 to 4 {
+//  CHECK-NEXT: affine.for %[[Q:.+]] = 0 to 6 {
+//  CHECK-NEXT: affine.load %{{.+}}[%[[N]], %[[C]], %[[H]] + %[[P]], %[[W]] + %[[Q]]]
+//  CHECK-NEXT: affine.load %{{.+}}[%[[C]], %[[P]], %[[Q]]]
+//  CHECK-NEXT: affine.load %{{.+}}[%[[N]], %[[C]], %[[H]], %[[W]]]
+func.func @channels(%x: memref<2x3x8x12xf32>, %w: memref<3x4x6xf32>,
+                    %y: memref<2x3x5x7xf32> {polynest.result}) {
+  linalg.depthwise_conv_2d_nchw_chw
+    ins(%x, %w : memref<2x3x8x12xf32>, memref<3x4x6xf32>)
+    outs(%y : memref<2x3x5x7xf32>)
+  return
+}
+
+// A transposition has no order that is better for both sides.
+// CHECK-LABEL: func @turned
+//       CHECK: affine.for %[[I:.+]] = 0 to 2 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 3 {
+//  CHECK-NEXT: affine.load %{{.+}}[%[[I]], %[[J]]]
+//  CHECK-NEXT: affine.store %{{.+}}, %{{.+}}[%[[J]], %[[I]]]
+func.func @turned(%x: memref<2x3xf32>,
+                  %y: memref<3x2xf32> {polynest.result}) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                                   affine_map<(i, j) -> (j, i)>],
+                  iterator_types = ["parallel", "parallel"]}
+    ins(%x : memref<2x3xf32>) outs(%y : memref<3x2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
   return
 }

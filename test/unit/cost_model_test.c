@@ -8,6 +8,7 @@
 #include "Target/CostModel.h"
 #include "Target/ReductionModel.h"
 #include "Target/Row.h"
+#include "Target/WindowModel.h"
 #include "check.h"
 
 #include <math.h>
@@ -499,6 +500,82 @@ static void jammed_rows(void) {
   CHECK(!pn_model_jam(&core, 1, 1, 0, &rows, &columns));
 }
 
+/* Rows of windows that slide. */
+static void window_tiles(void) {
+  pn_model_core_t core = core_of("haswell", 4);
+  pn_model_window_tile_t tile;
+  /* 3 taps, unit stride: rows r and r + 1 share two inputs of three. */
+  pn_model_window_t window = {.taps = 3,
+                              .row_step = 1,
+                              .tap_step = 1,
+                              .rows = 112,
+                              .sums = 3,
+                              .operations = 3,
+                              .window_loads = 3,
+                              .tap_loads = 1};
+  CHECK(pn_model_window_inputs(&window, 1) == 3);
+  CHECK(pn_model_window_inputs(&window, 4) == 6);
+  /* 4 x 3 sums, 3 weights and an input are 16 registers: 6 * 3 + 3 loads for
+   * 36 multiply-adds, which two ports start in 18 cycles. */
+  CHECK(pn_model_window_tile(&core, &window, &tile));
+  CHECK(tile.rows == 4 && fabs(tile.cycles_per_group - 1.5) < 1e-9);
+  CHECK(fabs(tile.loads - 21.0 / 12) < 1e-9);
+  /* 5 rows: one tile of 3 and one of 2, or of 4 and 1. */
+  window.rows = 5;
+  CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 3);
+  window.rows = 1;
+  CHECK(!pn_model_window_tile(&core, &window, &tile) && tile.rows == 0);
+  /* Stride 2 shares one of three, stride 3 nothing; taps two apart, of rows
+   * one apart, share as unit strides do. */
+  window.rows = 0;
+  window.row_step = 2;
+  CHECK(pn_model_window_inputs(&window, 4) == 9);
+  CHECK(pn_model_window_tile(&core, &window, &tile));
+  window.row_step = 3;
+  CHECK(pn_model_window_inputs(&window, 4) == 12);
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  window.row_step = 1;
+  window.tap_step = 2;
+  CHECK(pn_model_window_inputs(&window, 4) == 8);
+  /* 7 taps leave 8 registers for sums. */
+  window = (pn_model_window_t){.taps = 7,
+                               .row_step = 20,
+                               .tap_step = 20,
+                               .rows = 56,
+                               .sums = 2,
+                               .operations = 2,
+                               .window_loads = 2,
+                               .tap_loads = 1};
+  CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
+  window.sums = 5;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  core = core_of("skylake-avx512", 4);
+  CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
+  /* What vectorization leaves room for. */
+  CHECK(pn_model_window_vectors(16, 3, 112) == 3);
+  CHECK(pn_model_window_vectors(16, 7, 0) == 2);
+  CHECK(pn_model_window_vectors(32, 3, 2) == 14);
+  CHECK(pn_model_window_vectors(8, 8, 100) == 1);
+  /* Out of range. */
+  const pn_model_window_t sane = window;
+  window.taps = PN_MODEL_WINDOW_TAPS + 1;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  CHECK(pn_model_window_inputs(&window, 2) == 0);
+  window = sane;
+  window.row_step = INT64_MAX;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  window = sane;
+  window.sums = 0;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  window = sane;
+  window.rows = -1;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  CHECK(pn_model_window_inputs(&sane, 0) == 0);
+  CHECK(pn_model_window_inputs(&sane, 9) == 0);
+  core.load_ports = 0;
+  CHECK(!pn_model_window_tile(&core, &sane, &tile) && tile.rows == 0);
+}
+
 int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
@@ -515,5 +592,6 @@ int main(void) {
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
   CHECK_RUN(jammed_rows);
+  CHECK_RUN(window_tiles);
   return check_result();
 }
