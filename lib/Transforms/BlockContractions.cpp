@@ -331,6 +331,57 @@ static StringRef whyNotWorth(const Blocking &decision) {
   return {};
 }
 
+/// Loops around the nest, the nearest first, up to anything else.
+static SmallVector<AffineForOp> getLoopsAround(AffineForOp root) {
+  SmallVector<AffineForOp> loops;
+  for (auto loop = dyn_cast<AffineForOp>(root->getParentOp()); loop;
+       loop = dyn_cast<AffineForOp>(loop->getParentOp()))
+    loops.push_back(loop);
+  return loops;
+}
+
+/// True if the operand has the same value in every iteration of a loop around
+/// the nest: nothing that it uses is made there, and nothing that it reads is
+/// written.
+static bool standsStillIn(const ContractionOperand &operand, AffineForOp root,
+                          AffineForOp loop) {
+  SmallVector<Access, 8> accesses;
+  collectAccesses(loop, accesses);
+  return llvm::all_of(operand.slice, [&](Operation *op) {
+    if (!llvm::all_of(op->getOperands(), [&](Value value) {
+          Operation *owner = value.getParentBlock()->getParentOp();
+          return root->isAncestor(owner) || !loop->isAncestor(owner);
+        }))
+      return false;
+    SmallVector<Access, 1> reads;
+    collectAccesses(op, reads);
+    return llvm::all_of(reads, [&](const Access &read) {
+      return llvm::none_of(accesses, [&](const Access &other) {
+        return other.isWrite && (!other.memref || !read.memref ||
+                                 mayAlias(other.memref, read.memref));
+      });
+    });
+  });
+}
+
+/// Where the columns may be packed once for all iterations of loops around the
+/// nest, as long as iterations are left outside of it for all cores.
+static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
+  AffineForOp root = decision.contraction.root;
+  SmallVector<AffineForOp> loops = getLoopsAround(root);
+  Operation *point = root;
+  for (size_t i = 0; i != loops.size(); ++i) {
+    double outside = countPoints(ArrayRef(loops).drop_front(i + 1));
+    // What does not run reads nothing.
+    if (getSmallTripCount(loops[i]).value_or(0) < 1 ||
+        (i + 1 != loops.size() && outside < double(2 * cores)) ||
+        !standsStillIn(decision.columnSide(), root, loops[i]))
+      break;
+    point = loops[i];
+  }
+  return point;
+}
+
 static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
   bool isInPlace = readsInPlace(decision);
@@ -357,7 +408,8 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
   // A product that is no part of a multiply-add takes a register.
   if (isa<IntegerType>(contraction.getType()))
     --core.vector_registers;
-  double batch = countPoints(contraction.batchLoops, 16);
+  double batch = countPoints(contraction.batchLoops, 16) *
+                 countPoints(getLoopsAround(contraction.root), 16);
   pn_model_contraction_t shape = {
       describe(decision.rowSide().loops), describe(decision.columnSide().loops),
       describe(contraction.reductionLoops),
@@ -370,8 +422,10 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
   decision.rowMode = chooseRowMode(decision);
+  decision.aheadPoint = findAheadPoint(decision, machine.cores);
   decision.packsAhead =
-      (!isWhole(decision.rows) || isBoundOnce(decision.columnSide().slice)) &&
+      (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
+       isBoundOnce(decision.columnSide().slice)) &&
       canPackAhead(decision);
   decision.transposes = shouldTranspose(decision);
   AffineForOp root = contraction.root;
@@ -380,8 +434,7 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
       isConstant(decision.depth) &&
       !root->isAncestor(contraction.init.getParentBlock()->getParentOp());
   decision.panels = decision.plan.n.inner == 1;
-  decision.endsByTile =
-      decision.startsEven && decision.panels && isWhole(decision.depth);
+  decision.endsByTile = decision.startsEven && decision.panels;
   return true;
 }
 

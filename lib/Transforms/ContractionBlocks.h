@@ -53,8 +53,10 @@ struct Blocking {
   /// Elements from a row to the next; absent where rows are no even distance
   /// apart.
   std::optional<int64_t> rowStep;
-  /// The columns are packed once, before the nest; else block by block.
+  /// The columns are packed once, in front of `aheadPoint`: the nest, or a loop
+  /// around it; else block by block.
   bool packsAhead = false;
+  mlir::Operation *aheadPoint = nullptr;
   /// The sums start from one value: the micro-kernel spreads it, the buffer is
   /// not filled before.
   bool startsEven = false;
@@ -63,8 +65,9 @@ struct Blocking {
   bool panels = false;
   /// Columns lie along the depth in memory: packing transposes.
   bool transposes = false;
-  /// A micro-tile is summed up at once: a buffer of one tile holds it, and what
-  /// is done with the sums follows; else both hold for the whole block.
+  /// In the last block of depth a buffer of one micro-tile takes its sums, and
+  /// what is done with them follows at once; else that is done for the whole
+  /// block of sums. Without other blocks of depth there is no block of sums.
   bool endsByTile = false;
 
   const ContractionOperand &rowSide() const {

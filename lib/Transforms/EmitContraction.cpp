@@ -25,6 +25,13 @@ using namespace mlir::affine;
 
 namespace polynest {
 
+/// Multiples of so many bytes share few sets of a cache.
+static constexpr int64_t aliasedBytes = 1024;
+/// Rows of the source that are packed together.
+static constexpr int64_t packedRows = 8;
+/// Steps of the reduction in one iteration of the micro-kernel.
+static constexpr int64_t depthUnroll = 4;
+
 namespace {
 /// Bounds of a loop that starts at 0.
 struct Bounds {
@@ -80,7 +87,8 @@ private:
                    SmallVectorImpl<Value> &operands);
   void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
                       int64_t columnStride);
-  void openColumns();
+  void openFew(const CutLoop &cut, Value few);
+  void openColumns(const CutLoop *deep = nullptr, Value few = {});
   void closePoints();
   void finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
                    AffineExpr column, AffineExpr panel = {},
@@ -90,7 +98,7 @@ private:
   AffineMap openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
                      SmallVectorImpl<Value> &operands);
   void emitInit(Value block);
-  void emitKernel(Value block, Value rows, Value columns);
+  void emitKernel(Value block, Value tileSums, Value rows, Value columns);
   void emitEpilogue(Value block);
   void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
                      IRMapping &mapping);
@@ -100,7 +108,7 @@ private:
   Bounds restOf(const LoopGroup &group, Value begin, int64_t most);
   bool isExact(const LoopGroup &group, int64_t unit);
   Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
-                   Value address);
+                   int64_t next, Value address);
   Value rowAddress(Value rowOrigin, int64_t row);
   std::pair<AffineMap, SmallVector<Value>> rowBase();
   void openPoint(const LoopGroup &group, Value point);
@@ -108,6 +116,7 @@ private:
   Value multiplyAdd(Value a, Value b, Value sum);
   Value negate(Value value);
   Value isFirstDepth();
+  AffineIfOp openOtherDepths();
 
   /// Composes and simplifies.
   std::pair<AffineMap, SmallVector<Value, 4>> compose(AffineMap map,
@@ -491,9 +500,28 @@ void Emitter::finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
       {panel ? panel : column.floorDiv(nr), depth, lane ? lane : column % nr});
 }
 
-/// Opens the loops over the columns of a block, panel by panel.
-void Emitter::openColumns() {
+/// Opens `packedRows` points of a loop from `few` on.
+void Emitter::openFew(const CutLoop &cut, Value few) {
+  AffineExpr begin = builder.getAffineDimExpr(0);
+  SmallVector<AffineExpr> counts{builder.getAffineConstantExpr(packedRows)};
+  if (*cut.trips % packedRows != 0)
+    counts.push_back(*cut.trips - begin);
+  Bounds bounds;
+  std::tie(bounds.map, bounds.operands) =
+      compose(AffineMap::get(1, 0, counts, builder.getContext()), few);
+  auto point = AffineApplyOp::create(
+      builder, loc, AffineMap::get(2, 0, begin + builder.getAffineDimExpr(1)),
+      ValueRange{few, makeLoop(bounds).getInductionVar()});
+  applies.push_back(point);
+  pointOf[cut.loop] = point;
+}
+
+/// Opens the loops over the columns of a block, panel by panel; in each, if
+/// asked to, a few points of a loop of the depth.
+void Emitter::openColumns(const CutLoop *deep, Value few) {
   if (!decision.panels) {
+    if (deep)
+      openFew(*deep, few);
     openPoints(decision.columns.loops);
     return;
   }
@@ -511,6 +539,8 @@ void Emitter::openColumns() {
   panels.map = AffineMap::get(dims, count.map.getNumSymbols(), panelCounts,
                               builder.getContext());
   openPanel = makeLoop(panels).getInductionVar();
+  if (deep)
+    openFew(*deep, few);
   lanes.operands.insert(lanes.operands.begin() + dims, openPanel);
   std::tie(lanes.map, lanes.operands) =
       compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), laneCounts,
@@ -542,30 +572,40 @@ void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
         {int64_t(llvm::divideCeil(decision.columns.points, nr)), depth, nr});
 }
 
-/// Packs the columns of the whole nest in front of it.
+/// Packs the columns of the whole nest in front of it, or of a loop around it.
 Value Emitter::packAhead(int64_t columnStride) {
   isAhead = true;
   pn_model_block_t all = {};
   all.tile = *getSmallTripCount(decision.contraction.reductionLoops.front());
   LoopGroup depth = makeGroup(decision.contraction.reductionLoops, &all);
   SmallVector<int64_t> shape;
+  auto bytes = int64_t(type.getIntOrFloatBitWidth() / 8);
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
       if (!cut.isWhole())
         shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
   addPackedShape(shape, depth.points, columnStride);
+  // A row of the source fills one row of every panel: they should not all lie
+  // in one set of the caches.
+  if (decision.panels)
+    if (shape.back() * shape[shape.size() - 2] * bytes % aliasedBytes == 0)
+      ++shape[shape.size() - 2];
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(decision.aheadPoint);
   Value buffer = makeBuffer(shape);
   clearPackedColumns(buffer);
-  OpBuilder::InsertionGuard guard(builder);
   openBlocks(decision.batch);
   if (decision.transposes) {
     openBlocks(decision.columns);
     packTransposed(buffer, depth);
   } else {
-    // Along whole rows of the source.
-    openPoints(depth.loops);
+    // A few rows of the source together, along all of them: there is much to
+    // write to a panel before the next.
+    openPoints(ArrayRef(depth.loops).drop_back());
+    const CutLoop &deep = depth.loops.back();
+    Value few = makeLoop(boundsOf(deep, 1), packedRows).getInductionVar();
     openBlocks(decision.columns);
-    openColumns();
+    openColumns(&deep, few);
     storePacked(buffer, decision.columnSide(), depth, decision.columns);
     closePoints();
   }
@@ -1004,9 +1044,9 @@ void Emitter::fillRowTable() {
                         ValueRange{loop.getInductionVar()});
 }
 
-/// The element of a row at depth `k` of the block.
+/// The element of a row at depth `k` of the block, `next` further.
 Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
-                          Value address) {
+                          int64_t next, Value address) {
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   MLIRContext *context = builder.getContext();
@@ -1014,17 +1054,21 @@ Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
   case RowMode::InPlace:
   case RowMode::Ahead: {
     Value index = arith::AddIOp::create(builder, loc, address, k);
+    if (next)
+      index = arith::AddIOp::create(
+          builder, loc, index,
+          arith::ConstantIndexOp::create(builder, loc, next));
     return memref::LoadOp::create(builder, loc, flatRows, index);
   }
   case RowMode::PackedByRow:
     return AffineLoadOp::create(
         builder, loc, rows,
-        AffineMap::get(2, 0, {first + row, second}, context),
+        AffineMap::get(2, 0, {first + row, second + next}, context),
         ValueRange{rowOrigin, k});
   case RowMode::PackedByDepth:
     return AffineLoadOp::create(
         builder, loc, rows,
-        AffineMap::get(2, 0, {second, first + row}, context),
+        AffineMap::get(2, 0, {second + next, first + row}, context),
         ValueRange{rowOrigin, k});
   }
   return {};
@@ -1045,6 +1089,26 @@ Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
   return arith::AddIOp::create(builder, loc, sum, product);
 }
 
+/// A branch for the last block of depth, where there are several; the builder
+/// goes to the other side.
+AffineIfOp Emitter::openOtherDepths() {
+  SmallVector<AffineExpr> isLast;
+  SmallVector<Value> operands;
+  for (const CutLoop &cut : decision.depth.loops)
+    if (Value open = blockOf.lookup(cut.loop)) {
+      int64_t last = int64_t(llvm::divideCeil(*cut.trips, cut.tile)) - 1;
+      isLast.push_back(builder.getAffineDimExpr(operands.size()) - last);
+      operands.push_back(open);
+    }
+  auto branch = AffineIfOp::create(
+      builder, loc,
+      IntegerSet::get(operands.size(), 0, isLast,
+                      SmallVector<bool>(isLast.size(), true)),
+      operands, /*withElseRegion=*/true);
+  builder.setInsertionPoint(branch.getElseBlock()->getTerminator());
+  return branch;
+}
+
 /// Whether the open block of depth is the first; null where it is the only one.
 Value Emitter::isFirstDepth() {
   Value isFirst;
@@ -1060,7 +1124,8 @@ Value Emitter::isFirstDepth() {
 }
 
 /// Updates the block of accumulators by one block of depth.
-void Emitter::emitKernel(Value block, Value rows, Value columns) {
+void Emitter::emitKernel(Value block, Value tileSums, Value rows,
+                         Value columns) {
   OpBuilder::InsertionGuard guard(builder);
   const pn_model_tile_t &tile = decision.plan.tile;
   int64_t lanes = tile.nr / tile.vectors;
@@ -1082,12 +1147,15 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   auto placeOf = [&](int64_t r, int64_t v) {
-    if (decision.endsByTile)
-      return AffineMap::get(2, 0,
-                            {builder.getAffineConstantExpr(r),
-                             builder.getAffineConstantExpr(v * lanes)},
-                            context);
     return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
+  };
+  SmallVector<Value> sums;
+  auto store = [&](Value buffer, auto placeIn) {
+    for (int64_t r = 0; r < tile.mr; ++r)
+      for (int64_t v = 0; v < tile.vectors; ++v)
+        AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
+                                    buffer, placeIn(r, v),
+                                    ValueRange{row, column});
   };
   // Packed columns: leading indices, then depth and column.
   SmallVector<Value> columnOperands;
@@ -1111,7 +1179,7 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
   finishPlace(columnPlace, depthBase + builder.getAffineDimExpr(kPosition),
               columnExpr, columnExpr.floorDiv(tile.nr),
               builder.getAffineConstantExpr(0));
-  SmallVector<Value> addresses(tile.mr), sums;
+  SmallVector<Value> addresses(tile.mr);
   if (flatRows)
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
@@ -1137,38 +1205,54 @@ void Emitter::emitKernel(Value block, Value rows, Value columns) {
     }
   {
     OpBuilder::InsertionGuard inner(builder);
-    AffineForOp overDepth = makeLoop(pointsOf(decision.depth), 1, sums);
+    // Fewer instructions for each multiply-add: what two threads of one core
+    // share.
+    int64_t unroll = isExact(decision.depth, depthUnroll) ? depthUnroll : 1;
+    AffineForOp overDepth = makeLoop(pointsOf(decision.depth), unroll, sums);
     mark(overDepth);
     Value k = overDepth.getInductionVar();
     columnOperands.push_back(k);
     columnOperands.push_back(column);
-    SmallVector<Value> lanesOfB, updated;
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      SmallVector<AffineExpr> at(columnPlace);
-      at.back() = at.back() + v * lanes;
-      lanesOfB.push_back(AffineVectorLoadOp::create(
-          builder, loc, vectorType, columns,
-          AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
-    }
-    for (int64_t r = 0; r < tile.mr; ++r) {
-      Value element = rowElement(rows, row, r, k, addresses[r]);
-      Value spread =
-          vector::BroadcastOp::create(builder, loc, vectorType, element);
+    SmallVector<Value> updated(overDepth.getRegionIterArgs());
+    for (int64_t u = 0; u < unroll; ++u) {
+      SmallVector<Value> lanesOfB;
       for (int64_t v = 0; v < tile.vectors; ++v) {
-        Value sum = overDepth.getRegionIterArgs()[r * tile.vectors + v];
-        updated.push_back(multiplyAdd(spread, lanesOfB[v], sum));
+        SmallVector<AffineExpr> at(columnPlace);
+        at[at.size() - 2] = at[at.size() - 2] + u;
+        at.back() = at.back() + v * lanes;
+        lanesOfB.push_back(AffineVectorLoadOp::create(
+            builder, loc, vectorType, columns,
+            AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
+      }
+      for (int64_t r = 0; r < tile.mr; ++r) {
+        Value element = rowElement(rows, row, r, k, u, addresses[r]);
+        Value spread =
+            vector::BroadcastOp::create(builder, loc, vectorType, element);
+        for (int64_t v = 0; v < tile.vectors; ++v) {
+          Value &sum = updated[r * tile.vectors + v];
+          sum = multiplyAdd(spread, lanesOfB[v], sum);
+        }
       }
     }
     AffineYieldOp::create(builder, loc, updated);
     sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
   }
-  for (int64_t r = 0; r < tile.mr; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
-                                  block, placeOf(r, v),
-                                  ValueRange{row, column});
-  if (decision.endsByTile)
-    emitTileEpilogue(block, row, column);
+  if (!decision.endsByTile) {
+    store(block, placeOf);
+    return;
+  }
+  if (block) {
+    AffineIfOp branch = openOtherDepths();
+    store(block, placeOf);
+    builder.setInsertionPoint(branch.getThenBlock()->getTerminator());
+  }
+  store(tileSums, [&](int64_t r, int64_t v) {
+    return AffineMap::get(2, 0,
+                          {builder.getAffineConstantExpr(r),
+                           builder.getAffineConstantExpr(v * lanes)},
+                          context);
+  });
+  emitTileEpilogue(tileSums, row, column);
 }
 
 void Emitter::emit() {
@@ -1197,8 +1281,11 @@ void Emitter::emit() {
   openBlocks(decision.batch);
   openBlocks(decision.columns);
   openBlocks(decision.rows);
-  Value block = decision.endsByTile ? makeBuffer({tile.mr, tile.nr})
-                                    : makeBuffer({rowCount, columnStride});
+  Value block, tileSums;
+  if (!decision.endsByTile || !isWhole(decision.depth))
+    block = makeBuffer({rowCount, columnStride});
+  if (decision.endsByTile)
+    tileSums = makeBuffer({tile.mr, tile.nr});
   if (!columns) {
     SmallVector<int64_t> shape;
     addPackedShape(shape, decision.depth.points, columnStride);
@@ -1238,7 +1325,7 @@ void Emitter::emit() {
       pack(rows, decision.rowSide(), decision.depth, decision.rows);
     if (rowTable)
       fillRowTable();
-    emitKernel(block, rows, columns);
+    emitKernel(block, tileSums, rows, columns);
   }
   for (const CutLoop &cut : decision.depth.loops)
     blockOf.erase(cut.loop);

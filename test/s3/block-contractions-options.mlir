@@ -25,7 +25,7 @@
 // 512 in 2 or 10 parts, and of whole vectors 256 or 48.
 // CHECK-LABEL: func @matmul
 //       LARGE: affine.for %{{.+}} = 0 to 2 {
-//       LARGE: :12 = affine.for %{{.+}} = 0 to 256 iter_args
+//       LARGE: :12 = affine.for %{{.+}} = 0 to 256 step 4 iter_args
 //       SMALL: affine.for %{{.+}} = 0 to 11 {
 //       SMALL: :12 = affine.for %{{.+}} = 0 to min
 //       CHECK: return

@@ -10,7 +10,11 @@
 // block only (@convolution); a row count that is not constant (@dynamic);
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
-// registers (@transposed), also where an integer is taken off (@transposed_off). A second run changes nothing.
+// registers (@transposed), also where an integer is taken off (@transposed_off);
+// columns that loops around the nest do not move are packed in front of these, as
+// long as iterations are left outside for all cores (@around), nothing there writes
+// them (@around_written), and the loops run (@around_maybe). A second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
 // RUN: FileCheck %s --check-prefixes=CHECK,AVX2 < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
@@ -24,22 +28,25 @@
 //  CHECK-SAME: %[[X:.+]]: memref<768x512xf32>, %[[Y:.+]]: memref<512x1024xf32>, %[[Z:[a-z0-9]+]]:
 //       CHECK: %[[ROWS:.+]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1]]
 //
-// The columns, once: blocks of panels, each as deep as the matrix.
-//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x24xf32>
-//      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x512x64xf32>
+// The columns, once: blocks of panels, each as deep as the matrix, and one row
+// more, so that panels do not lie in one set of the caches.
+//        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x24xf32>
+//      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x64xf32>
 // Zeros first where no column is.
 //        AVX2: affine.store %cst{{.*}}, %[[B]]
-//       CHECK: affine.for %[[K:.+]] = 0 to 512 {
+//       CHECK: affine.for %[[FEW:.+]] = 0 to 512 step 8 {
 //  CHECK-NEXT: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[P:.+]] = 0 to min #{{.+}}(%[[JB]]) {
+//  CHECK-NEXT: affine.for %[[K:.+]] = 0 to 8 {
 //       CHECK: affine.for %[[L:.+]] = 0 to {{min|64}}
-//       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[K]], %[[JB]]
-//       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[K]], %[[L]]]
+//       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[FEW]] + %[[K]], %[[JB]]
+//       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[FEW]] + %[[K]], %[[L]]]
 //
 // Blocks of the result.
 //       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[IB:.+]] = 0 to
 //       CHECK: %[[S:.+]] = memref.alloc()
+//       CHECK: %[[TILE:.+]] = memref.alloc() {{.+}} : memref<{{4x24|6x64}}xf32>
 //   CHECK-NOT: affine.store
 //        AVX2: affine.for %[[KB:.+]] = 0 to 3 {
 //      AVX512: affine.for %[[KB:.+]] = 0 to 5 {
@@ -52,21 +59,25 @@
 //       CHECK: %[[FIRST:.+]] = arith.cmpi eq, %[[KB]],
 //       CHECK: %[[HELD:.+]] = affine.vector_load %[[S]][%[[I]], %[[J]]]
 //  CHECK-NEXT: arith.select %[[FIRST]], %[[START]], %[[HELD]]
-//        AVX2: :12 = affine.for %[[K:.+]] = 0 to {{.*}}vector<8xf32>
-//      AVX512: :24 = affine.for %[[K:.+]] = 0 to {{.*}}vector<16xf32>
+//        AVX2: :12 = affine.for %[[K:.+]] = 0 to {{.*}} step 4 {{.*}}vector<8xf32>
+//      AVX512: :24 = affine.for %[[K:.+]] = 0 to {{.*}} step 4 {{.*}}vector<16xf32>
 //        AVX2: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 24, %[[KB]] * 176 + %[[K]], 0]
 //      AVX512: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 64, %[[KB]] * 112 + %[[K]], 0]
 //       CHECK: %[[A:.+]] = memref.load %[[ROWS]]
 //       CHECK: %[[AA:.+]] = vector.broadcast %[[A]]
 //       CHECK: vector.fma %[[AA]]
 //       CHECK: } {polynest.tiled_registers, polynest.vectorized}
-//       CHECK: affine.vector_store %{{.+}}#0, %[[S]][%[[I]], %[[J]]]
 //
-// What follows the sums.
-//       CHECK: affine.for %[[I:.+]] = 0 to
-//       CHECK: affine.for %[[J:.+]] = 0 to
-//       CHECK: %[[R:.+]] = affine.load %[[S]][%[[I]], %[[J]]]
-//       CHECK: affine.store %[[R]], %[[Z]][%[[IB]] * {{[0-9]+}} + %[[I]], %[[JB]] * {{[0-9]+}} + %[[J]]]
+// What follows the sums, in the last block of the reduction; in the others they
+// are put back.
+//       CHECK: affine.if #{{.+}}(%[[KB]]) {
+//       CHECK: affine.vector_store %{{.+}}#0, %[[TILE]][0, 0]
+//       CHECK: affine.for %[[II:.+]] = 0 to
+//       CHECK: affine.for %[[JJ:.+]] = 0 to
+//       CHECK: %[[R:.+]] = affine.load %[[TILE]][%[[II]], %[[JJ]]]
+//       CHECK: affine.store %[[R]], %[[Z]][%[[IB]] * {{[0-9]+}} + %[[I]] + %[[II]], %[[JB]] * {{[0-9]+}} + %[[J]] + %[[JJ]]]
+//       CHECK: } else {
+//       CHECK: affine.vector_store %{{.+}}#0, %[[S]][%[[I]], %[[J]]]
 //       CHECK: return
 func.func @matmul(%a: memref<768x512xf32>, %b: memref<512x1024xf32>,
                   %c: memref<768x1024xf32> {polynest.result}) {
@@ -398,10 +409,109 @@ func.func @constant_rows(%a: memref<67x512xf32> {polynest.constant},
   return
 }
 
+// CHECK-LABEL: func @around
+//       CHECK: affine.for %[[H:.+]] = 0 to 8 {
+//       CHECK: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.*}}x{{[0-9]+}}xf32>
+//       CHECK: affine.load %{{.+}}[%[[H]], {{.*}}] : memref<8x64x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[B]]
+//       CHECK: affine.for %{{.+}} = 0 to 4 {
+//   CHECK-NOT: memref<8x64x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @around(%a: memref<8x128x64xf32>, %b: memref<8x64x96xf32>,
+                  %c: memref<8x128x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to 8 {
+    affine.for %ib = 0 to 4 {
+      %t = memref.alloc() : memref<32xf32>
+      affine.for %i = 0 to 32 {
+        affine.store %zero, %t[%i] : memref<32xf32>
+      }
+      affine.for %i = 0 to 32 {
+        affine.for %j = 0 to 96 {
+          %start = affine.load %t[%i] : memref<32xf32>
+          %r = affine.for %k = 0 to 64 iter_args(%s = %start) -> f32 {
+            %x = affine.load %a[%h, %ib * 32 + %i, %k] : memref<8x128x64xf32>
+            %y = affine.load %b[%h, %k, %j] : memref<8x64x96xf32>
+            %p = arith.mulf %x, %y : f32
+            %u = arith.addf %s, %p : f32
+            affine.yield %u : f32
+          }
+          affine.store %r, %c[%h, %ib * 32 + %i, %j] : memref<8x128x96xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @around_written
+//       CHECK: affine.for %[[H:.+]] = 0 to 8 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 4 {
+//       CHECK: affine.store %{{.+}}, %[[B:.+]][%{{.+}}, %{{.+}}] : memref<64x96xf32>
+//       CHECK: affine.load %[[B]]
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x96xf32>,
+                          %c: memref<8x128x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to 8 {
+    affine.for %ib = 0 to 4 {
+      affine.for %i = 0 to 64 {
+        affine.for %j = 0 to 96 {
+          %v = affine.load %a[%h, %ib, %i] : memref<8x128x64xf32>
+          affine.store %v, %b[%i, %j] : memref<64x96xf32>
+        }
+      }
+      affine.for %i = 0 to 32 {
+        affine.for %j = 0 to 96 {
+          %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+            %x = affine.load %a[%h, %ib * 32 + %i, %k] : memref<8x128x64xf32>
+            %y = affine.load %b[%k, %j] : memref<64x96xf32>
+            %p = arith.mulf %x, %y : f32
+            %u = arith.addf %s, %p : f32
+            affine.yield %u : f32
+          }
+          affine.store %r, %c[%h, %ib * 32 + %i, %j] : memref<8x128x96xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// The loop over blocks may not run at all: nothing is read in front of it.
+// CHECK-LABEL: func @around_maybe
+//       CHECK: affine.for %{{.+}} = 0 to %{{.+}} {
+//       CHECK: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
+                        %b: memref<64x96xf32>,
+                        %c: memref<?x32x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %ib = 0 to %n {
+    affine.store %zero, %c[%ib, 0, 0] : memref<?x32x96xf32>
+    affine.for %i = 0 to 32 {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%ib, %i, %k] : memref<?x32x64xf32>
+          %y = affine.load %b[%k, %j] : memref<64x96xf32>
+          %p = arith.mulf %x, %y : f32
+          %u = arith.addf %s, %p : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %c[%ib, %i, %j] : memref<?x32x96xf32>
+      }
+    }
+  }
+  return
+}
+
 // Columns that are bound once are packed in front even if one block of rows uses
 // them.
 // CHECK-LABEL: func @constant_columns
-//       CHECK: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.*}}x64x{{[0-9]+}}xf32>
+//       CHECK: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.*}}x65x{{[0-9]+}}xf32>
 //       CHECK: affine.load %{{.+}} : memref<64x96xf32>
 //       CHECK: affine.store %{{.+}}, %[[B]]
 //       CHECK: memref.alloc()
