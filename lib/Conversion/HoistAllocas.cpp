@@ -1,15 +1,17 @@
-//===- HoistAllocas.cpp - stack buffers to the start of their function ----===//
+//===- HoistAllocas.cpp - private buffers to the start of their function --===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: moves memref.alloca of static size out of loops and branches to the
-// start of the function.
+// start of the function; in parallel kernels also memref.alloc: once for its
+// range of iterations.
 // Legal when: nothing but accesses and views in the same region name the
 // buffer, so that it does not outlive an iteration; what an iteration reads, it
 // has written. Loops run one iteration at a time: those that do not are kernels
 // already, each call with a frame of its own.
 // Profitable always: the stack pointer moved in a loop comes back only when the
 // function returns, and rows enough overflow the stack; a buffer in the entry
-// block is a fixed place of the frame.
+// block is a fixed place of the frame. What is allocated in a loop would live
+// as long as the call: once for each iteration.
 // Limits: buffers inside memref.alloca_scope stay. Cost: linear in uses.
 //===----------------------------------------------------------------------===//
 
@@ -61,6 +63,7 @@ struct HoistAllocasPass : impl::HoistAllocasBase<HoistAllocasPass> {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
+    hoistAllocations(function);
     Block *entry = &function.getBody().front();
     SmallVector<memref::AllocaOp> allocas;
     function.walk([&](memref::AllocaOp alloca) {
@@ -83,6 +86,24 @@ struct HoistAllocasPass : impl::HoistAllocasBase<HoistAllocasPass> {
       remark(RemarkKind::Applied, function.getLoc(), kPass,
              "stack buffers moved to the start of the function")
           << arg("buffers", int64_t(allocas.size()));
+  }
+
+  /// Allocations of a parallel kernel.
+  void hoistAllocations(func::FuncOp function) {
+    if (!function->hasAttr("polynest.kernel") ||
+        !function->hasAttr("polynest.grain") ||
+        !function.getBody().hasOneBlock())
+      return;
+    Block *entry = &function.getBody().front();
+    SmallVector<memref::AllocOp> allocs;
+    function.walk([&](memref::AllocOp alloc) {
+      if (alloc->getBlock() != entry && alloc->getNumOperands() == 0 &&
+          !mayEscape(alloc.getResult()))
+        allocs.push_back(alloc);
+    });
+    for (memref::AllocOp alloc : llvm::reverse(allocs))
+      alloc->moveBefore(entry, entry->begin());
+    numApplied += allocs.size();
   }
 };
 } // namespace

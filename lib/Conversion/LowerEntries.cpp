@@ -163,19 +163,40 @@ static Value addContextArgument(Emitter &emit, LLVMFuncOp function) {
 }
 
 /// Turns malloc into pn_rt_alloc, with an early return where memory is short,
-/// and drops free: temporaries end with the call.
+/// and drops free: temporaries end with the call. What a parallel kernel
+/// allocates first it gives back, for those that run after it.
 static void lowerAllocations(Emitter &emit, LLVMFuncOp function, Value ctx) {
   LLVMFuncOp allocate =
       emit.declare("pn_rt_alloc", emit.ptr, {emit.ptr, emit.i64});
+  Block *entry = &function.getBody().front();
+  SmallVector<ReturnOp> returns;
+  function.walk([&](ReturnOp op) { returns.push_back(op); });
+  SmallVector<Value> own;
   for (CallOp call : callsOf(function, "malloc")) {
+    bool isFirst = call->getBlock() == entry;
     emit.builder.setInsertionPoint(call);
     Value block = emit.call(allocate, {ctx, call.getOperand(0)});
     call.getResult().replaceAllUsesWith(block);
     emit.returnIf(emit.isNull(block), kOutOfMemory);
+    // What follows is in a block of its own now.
+    if (isFirst) {
+      entry = call->getBlock();
+      own.push_back(block);
+    }
     call.erase();
   }
   for (CallOp call : callsOf(function, "free"))
     call.erase();
+  if (own.empty() || !isParallelKernel(function))
+    return;
+  LLVMFuncOp release =
+      emit.declare("pn_rt_free", LLVMVoidType::get(emit.builder.getContext()),
+                   {emit.ptr, emit.ptr});
+  for (ReturnOp op : returns) {
+    emit.builder.setInsertionPoint(op);
+    for (Value block : own)
+      emit.call(release, {ctx, block});
+  }
 }
 
 /// Gives every entry and kernel that allocates a context argument, kernels

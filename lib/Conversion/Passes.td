@@ -55,12 +55,14 @@ def ConvertEntries : Pass<"polynest-convert-entries", "mlir::ModuleOp"> {
 }
 
 def HoistAllocas : Pass<"polynest-hoist-allocas", "mlir::func::FuncOp"> {
-  let summary = "Move stack buffers out of loops";
+  let summary = "Move private buffers out of loops";
   let description = [{
     Moves `memref.alloca` of static size from loops and branches to the start of
     the function, where it is a place of the frame; in a loop it would take new
-    stack in each iteration until the function returns. Legal if nothing can
-    carry the buffer to another iteration.
+    stack in each iteration until the function returns. In parallel kernels it
+    moves `memref.alloc` likewise, which would be made in each iteration and live
+    until the call ends. Legal if nothing can carry the buffer to another
+    iteration.
 
     Before: `affine.for %i { %b = memref.alloca() : memref<64xf32> ... }`
     After:  `%b = memref.alloca() : memref<64xf32>  affine.for %i { ... }`

@@ -153,6 +153,15 @@ static StringRef checkS2(Operation *op) {
   return "";
 }
 
+/// True inside a loop that runs its iterations at once: what it allocates is
+/// its own.
+static bool runsAtOnce(Operation *op) {
+  while ((op = op->getParentOp()))
+    if (isa<affine::AffineParallelOp>(op) && op->hasAttr("polynest.grain"))
+      return true;
+  return false;
+}
+
 static StringRef checkS3(Operation *op) {
   // Nests with streaming stores ask how a result is aligned.
   if (isa<memref::ExtractAlignedPointerAsIndexOp>(op))
@@ -161,7 +170,7 @@ static StringRef checkS3(Operation *op) {
   if (!reason.empty())
     return reason;
   if (auto alloc = dyn_cast<memref::AllocOp>(op);
-      alloc && alloc.getType().hasStaticShape())
+      alloc && alloc.getType().hasStaticShape() && !runsAtOnce(op))
     return "static allocations belong to the arena";
   auto parallel = dyn_cast<affine::AffineParallelOp>(op);
   if (!parallel || !parallel->hasAttr("polynest.grain"))

@@ -6,11 +6,11 @@
 // not overlap share bytes.
 // Legal: a buffer lives from the first to the last operation of the entry's
 // block that uses it or a view of it. One whose uses cannot all be followed
-// (passed on through a loop, a select, a call) lives as long as the entry. One
-// inside a loop that runs its iterations at once is private to an iteration: it
-// moves to the stack if it is small, else it stays.
-// Profitable always: first touch of fresh pages costs more than most nests.
-// Limits: allocations of dynamic size stay.
+// (passed on through a loop, a select, a call) lives as long as the entry.
+// Those inside a loop that runs its iterations at once are private to an
+// iteration: small ones move to the stack, the others share one allocation of
+// the loop's body in the same way. Profitable always: first touch of fresh
+// pages costs more than most nests. Limits: allocations of dynamic size stay.
 // Cost: n log n in allocations, times those alive at once.
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -141,39 +142,43 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       if (entry.getArgAttr(i, "polynest.arena"))
         return;
     SmallVector<Buffer> buffers;
-    SmallVector<memref::AllocOp> onStack;
-    collect(entry, buffers, onStack);
-    for (memref::AllocOp alloc : onStack)
-      promoteToStack(alloc);
-    numApplied += onStack.size() + buffers.size();
+    llvm::MapVector<Operation *, SmallVector<Buffer>> byLoop;
+    collect(entry, buffers, byLoop);
+    for (auto &[loop, list] : byLoop)
+      placePrivate(cast<affine::AffineParallelOp>(loop), list);
+    numApplied += buffers.size();
     if (!buffers.empty())
       place(entry, buffers);
   }
 
-  void collect(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers,
-               SmallVectorImpl<memref::AllocOp> &onStack) {
-    Block *block = &entry.getBody().front();
-    bool oneBlock = entry.getBody().hasOneBlock();
+  /// Numbers the operations of a block.
+  static DenseMap<Operation *, int64_t> number(Block *block) {
     DenseMap<Operation *, int64_t> position;
     for (Operation &op : *block)
       position.try_emplace(&op, position.size());
+    return position;
+  }
+
+  void collect(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers,
+               llvm::MapVector<Operation *, SmallVector<Buffer>> &byLoop) {
+    Block *block = &entry.getBody().front();
+    bool oneBlock = entry.getBody().hasOneBlock();
+    DenseMap<Operation *, int64_t> position = number(block);
     int64_t end = position.size();
     entry.walk([&](memref::AllocOp alloc) {
       int64_t bytes = getAlignedBytes(alloc.getType()).value_or(-1);
-      bool isPrivate = enclosingParallel(alloc) != nullptr;
-      if (isPrivate && bytes >= 0 && bytes <= stackLimitKib * 1024) {
-        onStack.push_back(alloc);
-        return;
-      }
-      if (isPrivate || bytes < 0) {
+      if (bytes < 0) {
         ++numDeclined;
         remark(RemarkKind::Declined, alloc.getLoc(), "plan-memory",
-               isPrivate ? "private to an iteration and too large for the stack"
-                         : "the size is not known")
+               "the size is not known")
             << arg("bytes", bytes);
         return;
       }
       Buffer buffer = {alloc, bytes, end, 0};
+      if (Operation *loop = enclosingParallel(alloc)) {
+        byLoop[loop].push_back(buffer);
+        return;
+      }
       if (!oneBlock ||
           !coverUses(alloc, position, block, buffer.first, buffer.last)) {
         buffer.first = 0;
@@ -181,6 +186,65 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       }
       buffers.push_back(buffer);
     });
+  }
+
+  /// Puts the smallest private buffers of a loop on the stack, up to the limit,
+  /// and the others at planned offsets of one allocation.
+  void placePrivate(affine::AffineParallelOp loop,
+                    SmallVectorImpl<Buffer> &list) {
+    for (auto [i, buffer] : llvm::enumerate(list))
+      buffer.first = int64_t(i);
+    llvm::sort(list, [](const Buffer &a, const Buffer &b) {
+      return std::tie(a.bytes, a.first) < std::tie(b.bytes, b.first);
+    });
+    numApplied += list.size();
+    int64_t onStack = 0;
+    SmallVector<Buffer> large;
+    Block *body = loop.getBody();
+    DenseMap<Operation *, int64_t> position = number(body);
+    for (Buffer &buffer : list) {
+      if (onStack + buffer.bytes <= stackLimitKib * 1024) {
+        onStack += buffer.bytes;
+        promoteToStack(buffer.alloc);
+        continue;
+      }
+      buffer.first = position.size();
+      if (!coverUses(buffer.alloc, position, body, buffer.first, buffer.last)) {
+        buffer.first = 0;
+        buffer.last = position.size();
+      }
+      large.push_back(buffer);
+    }
+    // A single one is that allocation already.
+    if (large.size() < 2)
+      return;
+    int64_t total = assignOffsets(large);
+    OpBuilder builder = OpBuilder::atBlockBegin(body);
+    Value block = memref::AllocOp::create(
+        builder, loop.getLoc(), MemRefType::get({total}, builder.getI8Type()),
+        ValueRange(), ValueRange(),
+        builder.getI64IntegerAttr(kBufferAlignment));
+    replaceByViews(large, block);
+    remark(RemarkKind::Applied, loop.getLoc(), "plan-memory",
+           "private buffers share one allocation")
+        << arg("buffers", large.size()) << arg("bytes", total);
+  }
+
+  /// Views of `block`, which is at the start of its own, in place of buffers.
+  static void replaceByViews(ArrayRef<Buffer> buffers, Value block) {
+    OpBuilder builder(block.getContext());
+    for (const Buffer &buffer : buffers) {
+      // Erasing an allocation below may erase what the builder stood at.
+      builder.setInsertionPointAfterValue(block);
+      memref::AllocOp alloc = buffer.alloc;
+      Location loc = alloc.getLoc();
+      Value offset =
+          arith::ConstantIndexOp::create(builder, loc, buffer.offset);
+      Value view = memref::ViewOp::create(builder, loc, alloc.getType(), block,
+                                          offset, ValueRange());
+      alloc.replaceAllUsesWith(view);
+      alloc.erase();
+    }
   }
 
   void place(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers) {
@@ -196,18 +260,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     (void)entry.insertArgument(entry.getNumArguments(), type, mark,
                                entry.getLoc());
     Value arena = entry.getArguments().back();
-    OpBuilder builder(entry.getContext());
-    for (Buffer &buffer : buffers) {
-      // Erasing an allocation below may erase what the builder stood at.
-      builder.setInsertionPointToStart(&entry.getBody().front());
-      Location loc = buffer.alloc.getLoc();
-      Value offset =
-          arith::ConstantIndexOp::create(builder, loc, buffer.offset);
-      Value view = memref::ViewOp::create(builder, loc, buffer.alloc.getType(),
-                                          arena, offset, ValueRange());
-      buffer.alloc.replaceAllUsesWith(view);
-      buffer.alloc.erase();
-    }
+    replaceByViews(buffers, arena);
     remark(RemarkKind::Applied, entry.getLoc(), "plan-memory",
            "buffers share one arena")
         << arg("buffers", buffers.size()) << arg("arena-bytes", total)

@@ -1,7 +1,9 @@
 // Properties: a stack buffer in a loop moves to the start of the function
 // (@loop), also from a condition in a loop and with a view (@view); one of
 // dynamic size (@dynamic), one that is carried (@carried) and one in a scope of
-// its own (@scope) stay. A second run changes nothing.
+// its own (@scope) stay. What a parallel kernel allocates in its loop is allocated
+// once (@kernel), but not in other functions (@no_kernel). A second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-hoist-allocas))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-hoist-allocas,polynest-hoist-allocas))' | FileCheck %s
@@ -79,6 +81,33 @@ func.func @scope(%x: f32) {
       %b = memref.alloca() : memref<4xf32>
       affine.store %x, %b[0] : memref<4xf32>
     }
+  }
+  return
+}
+
+// CHECK-LABEL: func private @kernel
+//  CHECK-NEXT: %[[B:.+]] = memref.alloc() : memref<100000xf32>
+//       CHECK: affine.for
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.store %{{.+}}, %[[B]]
+//       CHECK: return
+func.func private @kernel(%begin: index, %end: index, %x: f32)
+    attributes {polynest.kernel, polynest.grain = 1 : i64} {
+  affine.for %i = %begin to %end {
+    %b = memref.alloc() : memref<100000xf32>
+    affine.store %x, %b[0] : memref<100000xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @no_kernel
+//       CHECK: affine.for
+//  CHECK-NEXT: memref.alloc
+//       CHECK: return
+func.func @no_kernel(%begin: index, %end: index, %x: f32) {
+  affine.for %i = %begin to %end {
+    %b = memref.alloc() : memref<100000xf32>
+    affine.store %x, %b[0] : memref<100000xf32>
   }
   return
 }

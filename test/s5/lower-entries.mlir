@@ -3,7 +3,8 @@
 // grain is a parallel loop over a block of captures, one without stays a call
 // (@parallel); malloc is pn_rt_alloc of the call's context, which allocating
 // kernels get handed, with an early return of -1 where memory is short, and
-// free is dropped (@alloc); a boolean is a byte, the arena is asked of the
+// free is dropped (@alloc), while a parallel kernel gives back what it allocates
+// first (@own); a boolean is a byte, the arena is asked of the
 // context (@values); sizes of results are stored one by one (@shapes); the
 // description carries the messages of assertions, escaped. What takes addresses
 // gets the aligned pointer of each descriptor, the state and the arena, and
@@ -174,6 +175,43 @@ module {
     %0 = llvm.mlir.constant(0 : i32) : i32
     %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
     llvm.store %n, %p : i64, !llvm.ptr
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func internal @own_kernel.body(
+//  CHECK-SAME: %[[CTX:[a-z0-9]+]]: !llvm.ptr)
+//       CHECK: %[[A:.+]] = llvm.call @pn_rt_alloc(%[[CTX]], %{{.+}})
+//       CHECK: %[[B:.+]] = llvm.call @pn_rt_alloc(%[[CTX]], %{{.+}})
+//       CHECK: llvm.store
+//       CHECK: %[[LATER:.+]] = llvm.call @pn_rt_alloc(%[[CTX]], %{{.+}})
+//       CHECK: llvm.call @pn_rt_free(%[[CTX]], %[[A]])
+//  CHECK-NEXT: llvm.call @pn_rt_free(%[[CTX]], %[[B]])
+//  CHECK-NEXT: llvm.return
+module {
+  llvm.func @malloc(i64) -> !llvm.ptr
+  llvm.func @own.body(%n: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "own",
+                  polynest.arg_ranks = array<i64: -1>,
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 0 : i64} {
+    %0 = llvm.mlir.constant(0 : i64) : i64
+    %s = llvm.call @own_kernel.body(%0, %n, %n) : (i64, i64, i64) -> i32
+    llvm.return %s : i32
+  }
+  llvm.func @own_kernel.body(%b: i64, %e: i64, %n: i64) -> i32
+      attributes {polynest.kernel, polynest.grain = 1 : i64,
+                  polynest.arg_ranks = array<i64: -1>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    %q = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    llvm.store %n, %p : i64, !llvm.ptr
+    llvm.store %n, %q : i64, !llvm.ptr
+    llvm.br ^loop
+  ^loop:
+    %r = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    llvm.store %n, %r : i64, !llvm.ptr
     llvm.return %0 : i32
   }
 }
