@@ -34,6 +34,7 @@
 #include "Analysis/Dependence.h"
 #include "Analysis/NestGraph.h"
 #include "Support/Remark.h"
+#include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -59,229 +60,8 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "fuse-nests";
 
-/// How far back partners are looked for, and how many nodes may be moved out of
-/// the way: bounds that keep the pass linear.
-static constexpr unsigned maxCandidates = 8, maxMoved = 16, maxKnown = 64;
-
-//===----------------------------------------------------------------------===//
-// Legality
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A nest as fusion sees it. What is asked for more than once is kept, so that
-/// a nest is looked at once as long as it does not change.
-struct Nest {
-  AffineForOp root;
-  SmallVector<AffineForOp, 6> band;
-  SmallVector<Access, 8> accesses;
-
-  explicit Nest(AffineForOp root) : root(root), band(getPerfectBand(root)) {
-    collectAccesses(root, accesses);
-  }
-  explicit Nest(const NestNode &node)
-      : root(cast<AffineForOp>(node.op)), band(node.band),
-        accesses(node.accesses) {}
-
-  SmallVector<Value, 6> ivs(unsigned depth) {
-    SmallVector<Value, 6> list;
-    for (unsigned i = 0; i != depth; ++i)
-      list.push_back(band[i].getInductionVar());
-    return list;
-  }
-  Block *bodyAt(unsigned depth) { return band[depth - 1].getBody(); }
-
-  unsigned getSize() {
-    if (!size)
-      size = countOperations(root);
-    return *size;
-  }
-  uint64_t getCycles() {
-    if (!cycles)
-      cycles = estimateCycles(root);
-    return *cycles;
-  }
-  /// Leading loops of the band that are parallel.
-  unsigned getNumParallel() {
-    if (!numParallel) {
-      numParallel = 0;
-      while (*numParallel < band.size() &&
-             isPlainlyParallel(band[*numParallel], accesses))
-        ++*numParallel;
-    }
-    return *numParallel;
-  }
-  uint64_t countTrips(unsigned depth) {
-    uint64_t product = 1;
-    for (unsigned i = 0; i != depth; ++i)
-      product = saturatingMultiply(product, estimateTrips(band[i]));
-    return product;
-  }
-  /// See findContraction.
-  std::optional<unsigned> getContraction();
-
-private:
-  std::optional<unsigned> size, numParallel;
-  std::optional<uint64_t> cycles;
-  std::optional<std::optional<unsigned>> contraction;
-};
-} // namespace
-
-/// Number of leading loops of the two bands with equal bounds and steps.
-static unsigned countEqualLoops(Nest &a, Nest &b) {
-  IRMapping rename;
-  unsigned depth = 0;
-  for (auto [x, y] : llvm::zip(a.band, b.band)) {
-    if (x.getNumIterOperands() || y.getNumIterOperands() ||
-        !haveEqualBounds(x, y, rename))
-      break;
-    rename.map(x.getInductionVar(), y.getInductionVar());
-    ++depth;
-  }
-  return depth;
-}
-
-/// Why merging at `depth` could change what an access sees, or null.
-static const char *whyOrderBreaks(Nest &producer, Nest &consumer,
-                                  unsigned depth) {
-  llvm::DenseMap<Value, SmallVector<const Access *, 4>> byBase;
-  bool writesAny = false;
-  for (const Access &access : producer.accesses) {
-    if (!access.base)
-      return "an operation may touch any memory";
-    byBase[access.base].push_back(&access);
-    writesAny |= access.isWrite;
-  }
-  SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
-  // Bases other than the access's own are compared once each.
-  llvm::DenseSet<std::pair<Value, unsigned>> seen;
-  for (const Access &access : consumer.accesses) {
-    if (!access.base)
-      return "an operation may touch any memory";
-    if (!access.isWrite && !writesAny)
-      continue;
-    if (seen.insert({access.base, unsigned(access.isWrite)}).second)
-      for (auto &[base, list] : byBase)
-        if (base != access.base && mayAlias(base, access.base) &&
-            llvm::any_of(list, [&](const Access *other) {
-              return other->isWrite || access.isWrite;
-            }))
-          return "different memrefs may share storage";
-    auto it = byBase.find(access.base);
-    if (it == byBase.end())
-      continue;
-    for (const Access *other : it->second)
-      if ((other->isWrite || access.isWrite) &&
-          !meetOnlyInStep(*other, from, producer.root, access, to,
-                          consumer.root))
-        return "an element is not touched in the same iteration of both";
-  }
-  return nullptr;
-}
-
-/// An assertion may guard indirect accesses of the other nest, and two
-/// assertions would fail in another order.
-static const char *whyAssertionsMove(Nest &producer, Nest &consumer) {
-  auto hasAssert = [](Nest &nest) {
-    return nest.root->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-        .wasInterrupted();
-  };
-  auto hasIndirect = [](Nest &nest) {
-    return llvm::any_of(
-        nest.accesses, [](const Access &access) { return !access.isAffine(); });
-  };
-  bool first = hasAssert(producer), second = hasAssert(consumer);
-  if ((first && second) || (first && hasIndirect(consumer)) ||
-      (second && hasIndirect(producer)))
-    return "assertions would fail in another order";
-  return nullptr;
-}
-
-/// The operations that must move before `point`, in order, so that `op` can
-/// stand there: what makes its operands and lies behind `point` in the block.
-/// False if one of them cannot move.
-static bool collectOperands(Operation *op, Operation *point,
-                            llvm::SetVector<Operation *> &list) {
-  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  for (Value value : values) {
-    Operation *def = value.getDefiningOp();
-    if (!def || def->getBlock() != point->getBlock() ||
-        def->isBeforeInBlock(point) || list.contains(def))
-      continue;
-    if (def == point || def->getNumRegions() != 0 || list.size() > 64 ||
-        !(isMemoryEffectFree(def) || isa<memref::AllocOp>(def)) ||
-        !collectOperands(def, point, list))
-      return false;
-    list.insert(def);
-  }
-  return true;
-}
-
-namespace {
-/// How two nests of one block come to stand side by side.
-struct Move {
-  /// Put before the producer, in this order.
-  llvm::SetVector<Operation *> hoisted;
-  /// The consumer goes to the producer, or the other way round.
-  bool consumerMoves = true;
-};
-} // namespace
-
-/// By the edges of the graph.
-static std::optional<Move> planMove(NestGraph &graph, NestNode &producer,
-                                    NestNode &consumer) {
-  if (producer.op->getNumResults())
-    return std::nullopt;
-  Move move;
-  // What the consumer waits for between the two, transitively.
-  SmallVector<unsigned> worklist{consumer.id};
-  llvm::DenseSet<unsigned> before;
-  bool canMoveUp = true;
-  while (canMoveUp && !worklist.empty()) {
-    unsigned id = worklist.pop_back_val();
-    for (const NestEdge &edge : graph.edgesTo(id)) {
-      if (edge.source == producer.id) {
-        canMoveUp &= id == consumer.id;
-        continue;
-      }
-      if (graph.precedes(edge.source, producer.id) ||
-          !before.insert(edge.source).second)
-        continue;
-      canMoveUp &= before.size() <= maxMoved;
-      worklist.push_back(edge.source);
-    }
-  }
-  bool canMoveDown =
-      llvm::none_of(graph.edgesFrom(producer.id), [&](const NestEdge &edge) {
-        return edge.sink != consumer.id &&
-               graph.precedes(edge.sink, consumer.id);
-      });
-  // Prefer what moves nothing else.
-  if (canMoveDown && (!canMoveUp || !before.empty())) {
-    move.consumerMoves = false;
-    return move;
-  }
-  if (!canMoveUp)
-    return std::nullopt;
-  SmallVector<unsigned> ordered(before.begin(), before.end());
-  llvm::sort(ordered,
-             [&](unsigned a, unsigned b) { return graph.precedes(a, b); });
-  bool canHoist = true;
-  for (unsigned id : ordered) {
-    Operation *op = graph.getNode(id)->op;
-    canHoist &= collectOperands(op, producer.op, move.hoisted);
-    move.hoisted.insert(op);
-  }
-  canHoist =
-      canHoist && collectOperands(consumer.op, producer.op, move.hoisted);
-  if (canHoist)
-    return move;
-  if (!canMoveDown)
-    return std::nullopt;
-  move.hoisted.clear();
-  move.consumerMoves = false;
-  return move;
-}
+/// How far back partners are looked for: bounds that keep the pass linear.
+static constexpr unsigned maxCandidates = 8, maxKnown = 64;
 
 /// By asking for each operation in between.
 static std::optional<Move> planMove(DependenceAnalysis &dependences,
@@ -307,8 +87,8 @@ static std::optional<Move> planMove(DependenceAnalysis &dependences,
     if (stays)
       continue;
     before.push_back(op);
-    canMoveUp =
-        before.size() <= maxMoved && dependences.reorderIsLegal(producer, op);
+    canMoveUp = before.size() <= maxMovedNodes &&
+                dependences.reorderIsLegal(producer, op);
   }
   Move move;
   for (Operation *op : llvm::reverse(before)) {
@@ -382,65 +162,6 @@ static const char *judge(const FusionCost &cost, const Limits &limits) {
   if (cost.scalarPercent > maxScalarPercent)
     return "vectors would be lost";
   return nullptr;
-}
-
-/// Loops around the outermost reduction loop of a contraction: two reads move
-/// with the reduction, and each stands still in a loop that the result and the
-/// other move with, so that tiling reuses both. None if the nest holds none.
-static std::optional<unsigned> findContraction(Nest &nest) {
-  std::optional<unsigned> depth;
-  // By loop that reduces: for each read, where it stands still.
-  nest.root->walk([&](AffineForOp loop) {
-    if (!mayRunTwice(loop))
-      return;
-    SmallVector<Operation *> loops;
-    getEnclosingAffineLoops(loop, loops, nest.root);
-    unsigned level = loops.size();
-    if (depth && *depth <= level)
-      return;
-    Value iv = loop.getInductionVar();
-    for (const Access &write : nest.accesses) {
-      if (!write.isWrite || !write.isAffine() || !isInvariantTo(write, iv))
-        continue;
-      // A reduction carried in registers stores behind the loop.
-      bool isAround = loop->isAncestor(write.op);
-      if (!isAround && !(loop.getNumIterOperands() &&
-                         loop->getParentOp()->isAncestor(write.op)))
-        continue;
-      SmallVector<Value> moving;
-      for (Value value : write.map.getOperands())
-        if (AffineForOp outer = getForInductionVarOwner(value))
-          if (outer != loop && nest.root->isAncestor(outer) &&
-              mayRunTwice(outer))
-            moving.push_back(value);
-      SmallVector<SmallVector<bool, 6>, 4> still;
-      for (const Access &read : nest.accesses) {
-        if (read.isWrite || !read.isAffine() || read.memref == write.memref ||
-            !loop->isAncestor(read.op) || isInvariantTo(read, iv))
-          continue;
-        still.emplace_back();
-        for (Value value : moving)
-          still.back().push_back(isInvariantTo(read, value));
-      }
-      for (ArrayRef<bool> x : still)
-        for (ArrayRef<bool> y : still) {
-          bool onlyX = false, onlyY = false;
-          for (auto [a, b] : llvm::zip_equal(x, y)) {
-            onlyX |= a && !b;
-            onlyY |= b && !a;
-          }
-          if (onlyX && onlyY)
-            depth = level;
-        }
-    }
-  });
-  return depth;
-}
-
-std::optional<unsigned> Nest::getContraction() {
-  if (!contraction)
-    contraction = findContraction(*this);
-  return *contraction;
 }
 
 /// True if every access directly in `block` is contiguous or stands still in
@@ -588,20 +309,6 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
 //===----------------------------------------------------------------------===//
 // Transformation
 //===----------------------------------------------------------------------===//
-
-/// Puts the producer's body before the consumer's inside the merged loops, and
-/// returns the first operation of the consumer. What is left of the producer is
-/// an empty band.
-static Operation *mergeBodies(Nest &producer, Nest &consumer, unsigned depth) {
-  Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
-  for (unsigned i = 0; i != depth; ++i)
-    producer.band[i].getInductionVar().replaceAllUsesWith(
-        consumer.band[i].getInductionVar());
-  Operation *first = &to->front();
-  to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
-                             std::prev(from->end()));
-  return first;
-}
 
 /// Within one block, gives loads the value that their place was stored or
 /// loaded with last.
@@ -1250,14 +957,7 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
         << arg("slice-bytes", cost.sliceBytes.value_or(0))
         << arg("scalar-percent", cost.scalarPercent);
     ++counters.applied;
-    for (Operation *op : move->hoisted) {
-      if (NestNode *node = graph.getNode(op))
-        graph.moveNodeBefore(node->id, producer.id);
-      else
-        moveWithinBlock(op, producer.op);
-    }
-    if (move->consumerMoves)
-      graph.moveNodeBefore(consumer.id, producer.id);
+    applyMove(*move, graph, producer, consumer);
     merge(theirs, mine, depth);
     AffineForOp fused = mine.root;
     unsigned consumerId = consumer.id;

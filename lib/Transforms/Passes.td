@@ -141,6 +141,40 @@ def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   ];
 }
 
+def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
+  let summary = "Run chains of nests block by block of their common loops";
+  let description = [{
+    Nests around contractions that hand each other large private buffers, and
+    have leading parallel loops in common, are merged at these, a block of the
+    last one at a time: the two products and the softmax of attention hold a
+    block of rows of the scores instead of all of them. Each nest keeps a loop
+    over the rows of the block, so that its contraction can be packed and
+    blocked; buffers shrink to the rows of one block.
+
+    Before: `for b, i, j { S[b,i,j] = sum Q*K }  for b, i { softmax of S[b,i,:] }
+             for b, i, e { O[b,i,e] = sum S*V }`
+    After:  `for b, ib { for i, j { s[i,j] = .. } for i { .. } for i, e { .. } }`
+
+    Legal if the common loops are parallel in each nest, and accesses that may
+    meet name them so that they meet in equal iterations only. Blocks have 32 to
+    128 rows, as many as fit half the cache, or a quarter where what they read
+    again fits beside them. Declines where the buffers fit the
+    cache, or each block would read more again than that saves. No value changes.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"cacheSizeKib", "cache-size-kib", "int64_t", /*default=*/"512",
+           "One core's second-level cache, 16 to 1048576">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests merged with those before">,
+    Statistic<"numDeclined", "num-declined", "Nests looked at and left apart">,
+    Statistic<"numShrunk", "num-shrunk", "Buffers that became smaller">
+  ];
+}
+
 def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
   let summary = "Run producers and consumers in one nest";
   let description = [{
@@ -264,7 +298,8 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
     Replaces the static allocations of an entry by views of a new last argument
     `memref<Nxi8> {polynest.arena}`; allocations that are never alive at the
     same time share bytes. Allocations in loops that run at once move to the
-    stack where they are small. Idempotent: an entry with an arena is skipped.
+    stack where they are small; the others of one loop share one allocation.
+    Idempotent: an entry with an arena is skipped.
 
     Before: `%t = memref.alloc() : memref<16xf32>`
     After:  `%t = memref.view %arena[%c0][] : memref<64xi8> to memref<16xf32>`
@@ -273,7 +308,7 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
                            "mlir::arith::ArithDialect"];
   let options = [
     Option<"stackLimitKib", "stack-limit-kib", "int64_t", /*default=*/"512",
-           "Largest private buffer on the stack, in KiB, 0 to 1024">
+           "Most private buffers of one loop on the stack, in KiB, 0 to 1024">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Allocations placed">,

@@ -1,0 +1,660 @@
+//===- FuseBlocks.cpp - chains of nests, block by block of common loops ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: nests around contractions that hand each other large private buffers
+// and have leading loops in common (the two products and the softmax of
+// attention) run together, a block of the last common loop at a time. Each nest
+// keeps its own loop over the rows of a block, so that contractions still have
+// rows to reuse their operands for; buffers shrink to the rows of one block.
+// What is left of a loop that blocks do not divide follows as a block of its
+// own.
+// Legal when: the common loops are parallel in every nest, and accesses that
+// may meet name them so that they meet in equal iterations only: then they meet
+// within one block, where order is as before. What stands between the nests may
+// move out of the way by the edges of the nest graph. A buffer shrinks if it is
+// private and each access names every common loop in an index of its own. One
+// takes the place of another that is done with, row by row.
+// No operation is reordered within a nest: no value changes.
+// Profitable when: a contraction is among the nests, what shrinks does not fit
+// one core's cache, and its traffic is more than that of the operands that each
+// block reads again.
+// Limits: constant bounds from 0 by steps of 1; buffers of static size.
+// Cost: linear in nodes and edges, quadratic in the nests of one chain.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Support/Remark.h"
+#include "Transforms/NestMerge.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_FUSEBLOCKS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-fuse-blocks"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "fuse-blocks";
+
+/// Nests of one chain, and rows of one block: enough of them that an operand
+/// which a block reads again is reused.
+static constexpr unsigned maxMembers = 16;
+static constexpr int64_t leastRows = 32, mostRows = 128;
+
+namespace {
+/// A private buffer, and in which index each common loop stands.
+struct SharedBuffer {
+  memref::AllocOp alloc;
+  SmallVector<unsigned, 4> indexOf;
+  /// Bytes that one row of a block takes, and how often they are touched.
+  uint64_t rowBytes = 0;
+  unsigned touches = 0;
+  /// The buffer of the chain whose place it takes, itself where it has its own.
+  unsigned place = 0;
+};
+
+/// Nests that may run together at `depth` common loops, in program order.
+struct Chain {
+  SmallVector<NestNode *, 4> nodes;
+  SmallVector<Nest, 4> nests;
+  unsigned depth = 0;
+  SmallVector<SharedBuffer, 4> buffers;
+  /// Rows of a block; all of them where the last common loop is not cut.
+  int64_t rows = 0, trips = 0;
+
+  bool isCut() const { return rows < trips; }
+  /// Loops that are merged as they are.
+  unsigned outerLoops() const { return isCut() ? depth : depth - 1; }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Analysis
+//===----------------------------------------------------------------------===//
+
+/// True for loops from 0 by steps of 1 with a constant number of iterations.
+static bool isPlainLoop(AffineForOp loop) {
+  return loop.hasConstantLowerBound() && loop.getConstantLowerBound() == 0 &&
+         loop.getStepAsInt() == 1 && loop.getNumIterOperands() == 0 &&
+         getSmallTripCount(loop).has_value();
+}
+
+static bool canTakePart(const NestNode &node) {
+  return !node.isOpaque && !node.touchesAll && node.op->getNumResults() == 0 &&
+         !node.band.empty() && isPlainLoop(node.band.front()) &&
+         !llvm::all_of(node.reads, isConstantInput);
+}
+
+/// A static buffer that this function makes.
+static memref::AllocOp getStaticAlloc(Value base) {
+  auto alloc = base.getDefiningOp<memref::AllocOp>();
+  return alloc && getBufferBytes(alloc.getType()) &&
+                 alloc.getType().getLayout().isIdentity()
+             ? alloc
+             : memref::AllocOp();
+}
+
+/// True if a contraction in the nest keeps rows and columns when the loops are
+/// taken from it but for rows of the last one.
+static bool keepsContraction(Nest &nest, unsigned depth) {
+  std::optional<unsigned> level = nest.getContraction();
+  return !level || *level > depth;
+}
+
+/// Why the two cannot run together at `depth` loops, or null.
+static const char *whyNotTogether(Nest &producer, Nest &consumer,
+                                  unsigned depth) {
+  if (const char *why = whyAssertionsMove(producer, consumer))
+    return why;
+  if (countEqualLoops(producer, consumer) < depth)
+    return "outer loops differ";
+  if (producer.getNumParallel() < depth || consumer.getNumParallel() < depth)
+    return "a common loop is not parallel";
+  return whyOrderBreaks(producer, consumer, depth);
+}
+
+/// The most common loops at which the two may run together, zero for none.
+static unsigned findDepth(Nest &producer, Nest &consumer, const char *&why) {
+  unsigned most =
+      std::min({countEqualLoops(producer, consumer), producer.getNumParallel(),
+                consumer.getNumParallel()});
+  why = "outer loops differ";
+  for (unsigned depth = most; depth > 0; --depth) {
+    if (!llvm::all_of(ArrayRef(consumer.band).take_front(depth), isPlainLoop))
+      continue;
+    if (!keepsContraction(producer, depth) ||
+        !keepsContraction(consumer, depth)) {
+      why = "a contraction would lose its loops";
+      continue;
+    }
+    const char *reason = whyNotTogether(producer, consumer, depth);
+    if (!reason)
+      return depth;
+    why = reason;
+  }
+  return 0;
+}
+
+/// How each access of the chain names the common loops in the buffer, if all
+/// do so alike and nothing else uses it.
+static std::optional<SharedBuffer> describeBuffer(memref::AllocOp alloc,
+                                                  Chain &chain) {
+  SharedBuffer buffer;
+  buffer.alloc = alloc;
+  buffer.indexOf.assign(chain.depth, ~0u);
+  unsigned found = 0;
+  for (Nest &nest : chain.nests)
+    for (const Access &access : nest.accesses) {
+      if (access.base != alloc.getResult())
+        continue;
+      if (access.memref != access.base || !access.isAffine() ||
+          !isa<AffineLoadOp, AffineStoreOp>(access.op))
+        return std::nullopt;
+      ++found;
+      AffineMap map = access.map.getAffineMap();
+      for (unsigned l = 0; l != chain.depth; ++l) {
+        Value iv = nest.band[l].getInductionVar();
+        std::optional<unsigned> at;
+        for (unsigned d = 0; d != map.getNumResults(); ++d) {
+          auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
+          if (dim && access.map.getOperand(dim.getPosition()) == iv)
+            at = d;
+        }
+        if (!at || (buffer.indexOf[l] != ~0u && buffer.indexOf[l] != *at))
+          return std::nullopt;
+        buffer.indexOf[l] = *at;
+      }
+    }
+  auto uses = size_t(std::distance(alloc->use_begin(), alloc->use_end()));
+  if (found == 0 || uses != found)
+    return std::nullopt;
+  buffer.touches = found;
+  uint64_t bytes = *getBufferBytes(alloc.getType());
+  for (unsigned d : buffer.indexOf)
+    bytes /= std::max<int64_t>(1, alloc.getType().getDimSize(d));
+  buffer.rowBytes = bytes;
+  return buffer;
+}
+
+/// True if `later` may take the place of `earlier`: each nest, and within a row
+/// each loop, is done with the one before it writes the other, or reads an
+/// element of the one just before it writes the same of the other.
+static bool mayTakePlace(const SharedBuffer &earlier, const SharedBuffer &later,
+                         Chain &chain) {
+  memref::AllocOp from = earlier.alloc, to = later.alloc;
+  if (from.getType() != to.getType() || earlier.indexOf != later.indexOf)
+    return false;
+  bool isWritten = false;
+  for (Nest &nest : chain.nests) {
+    Block *row = nest.bodyAt(chain.depth);
+    for (const Access &a : nest.accesses) {
+      if (a.base != from.getResult())
+        continue;
+      // An earlier nest has written the other already.
+      if (isWritten)
+        return false;
+      for (const Access &b : nest.accesses) {
+        if (b.base != to.getResult())
+          continue;
+        Operation *first = row->findAncestorOpInBlock(*a.op);
+        Operation *second = row->findAncestorOpInBlock(*b.op);
+        if (first != second ? first->isBeforeInBlock(second)
+                            : a.op->getBlock() == b.op->getBlock() &&
+                                  a.op->isBeforeInBlock(b.op) && a.map == b.map)
+          continue;
+        return false;
+      }
+    }
+    isWritten |= llvm::any_of(nest.accesses, [&](const Access &access) {
+      return access.base == to.getResult();
+    });
+  }
+  return true;
+}
+
+/// Lets buffers take the place of earlier ones.
+static void assignPlaces(Chain &chain) {
+  for (unsigned i = 0; i < chain.buffers.size(); ++i) {
+    chain.buffers[i].place = i;
+    for (unsigned place = 0; place < i; ++place) {
+      bool fits = true;
+      for (unsigned j = place; j < i; ++j)
+        fits &= chain.buffers[j].place != place ||
+                mayTakePlace(chain.buffers[j], chain.buffers[i], chain);
+      if (chain.buffers[place].place == place && fits) {
+        chain.buffers[i].place = place;
+        break;
+      }
+    }
+  }
+}
+
+/// Bytes of what each block reads again: operands that the last common loop
+/// does not move, for one iteration of the loops around it.
+static uint64_t countSharedReads(Chain &chain) {
+  llvm::SmallMapVector<Value, uint64_t, 8> bytes;
+  for (Nest &nest : chain.nests)
+    for (const Access &access : nest.accesses) {
+      auto type = dyn_cast<MemRefType>(access.memref.getType());
+      if (access.isWrite || !access.isAffine() || !type ||
+          !isInvariantTo(access, nest.band[chain.depth - 1].getInductionVar()))
+        continue;
+      uint64_t slice = getBufferBytes(type).value_or(UINT64_MAX / 2);
+      for (unsigned l = 0; l + 1 < chain.depth; ++l)
+        if (!isInvariantTo(access, nest.band[l].getInductionVar()))
+          slice /= std::max<uint64_t>(1, estimateTrips(nest.band[l]));
+      uint64_t &most = bytes[access.base];
+      most = std::max(most, slice);
+    }
+  uint64_t sum = 0;
+  for (auto [base, slice] : bytes)
+    sum = saturatingAdd(sum, slice);
+  return sum;
+}
+
+/// Chooses the rows of a block; why the chain should stay apart, or null.
+static const char *judge(Chain &chain, uint64_t cacheBytes) {
+  if (llvm::none_of(chain.nests, [](Nest &nest) {
+        return nest.getContraction().has_value();
+      }))
+    return "no contraction is among the nests";
+  uint64_t rowBytes = 0, rowTraffic = 0;
+  for (auto [i, buffer] : llvm::enumerate(chain.buffers)) {
+    if (buffer.place == i)
+      rowBytes = saturatingAdd(rowBytes, buffer.rowBytes);
+    rowTraffic = saturatingAdd(
+        rowTraffic, saturatingMultiply(buffer.rowBytes, buffer.touches));
+  }
+  if (rowBytes == 0)
+    return "no buffer would shrink";
+  Nest &first = chain.nests.front();
+  uint64_t outer = first.countTrips(chain.depth - 1);
+  chain.trips = *getSmallTripCount(first.band[chain.depth - 1]);
+  uint64_t whole = saturatingMultiply(
+      saturatingMultiply(rowBytes, uint64_t(chain.trips)), outer);
+  if (whole <= cacheBytes)
+    return "the buffers fit one core's cache";
+  // What blocks read again stays in the cache beside their rows, if it can.
+  uint64_t shared = countSharedReads(chain);
+  uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
+  int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, mostRows);
+  // Blocks of about equal size; a loop that is hardly longer than one stays.
+  int64_t blocks = chain.trips * 2 <= most * 3
+                       ? 1
+                       : int64_t(llvm::divideCeil(chain.trips, most));
+  chain.rows = int64_t(llvm::divideCeil(chain.trips, blocks));
+  if (!chain.isCut() && chain.depth == 1)
+    return "the common loop is as short as a block";
+  // Products that stand alone read their columns for each block of rows, too.
+  int64_t alone = int64_t(llvm::divideCeil(chain.trips, mostRows));
+  uint64_t again = saturatingMultiply(
+      shared, uint64_t(std::max(blocks - alone, int64_t(0))));
+  if (again > saturatingMultiply(rowTraffic, uint64_t(chain.trips)))
+    return "operands read by each block are larger than the buffers";
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// Lets operations take in what computes their indices.
+static void composeIndices(Operation *root) {
+  RewritePatternSet patterns(root->getContext());
+  AffineApplyOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineForOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineIfOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineLoadOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineStoreOp::getCanonicalizationPatterns(patterns, root->getContext());
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<AffineApplyOp, AffineIfOp, AffineLoadOp, AffineStoreOp>(op))
+      ops.push_back(op);
+  });
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+}
+
+/// Cuts a loop in blocks: it becomes the loop over full blocks, around a loop
+/// over the rows of one.
+static void cutLoop(AffineForOp loop, int64_t rows) {
+  Block *body = loop.getBody();
+  Operation *end = body->getTerminator();
+  OpBuilder builder(end);
+  auto inner = AffineForOp::create(builder, loop.getLoc(), 0, rows);
+  loop.setConstantUpperBound(*getSmallTripCount(loop) / rows);
+  inner.getBody()->getOperations().splice(inner.getBody()->begin(),
+                                          body->getOperations(), body->begin(),
+                                          Block::iterator(inner));
+  builder.setInsertionPointToStart(inner.getBody());
+  AffineExpr index =
+      builder.getAffineDimExpr(0) * rows + builder.getAffineDimExpr(1);
+  Value outer = loop.getInductionVar();
+  auto apply =
+      AffineApplyOp::create(builder, loop.getLoc(), AffineMap::get(2, 0, index),
+                            ValueRange{outer, inner.getInductionVar()});
+  outer.replaceAllUsesExcept(apply, apply);
+  composeIndices(inner);
+}
+
+/// The shape of the rows of one block.
+static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
+  MemRefType type = memref::AllocOp(buffer.alloc).getType();
+  SmallVector<int64_t> shape;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    const auto *it = llvm::find(buffer.indexOf, unsigned(d));
+    if (it == buffer.indexOf.end())
+      shape.push_back(type.getDimSize(d));
+    else if (it == std::prev(buffer.indexOf.end()))
+      shape.push_back(chain.isCut() ? chain.rows : type.getDimSize(d));
+  }
+  return MemRefType::get(shape, type.getElementType(), AffineMap(),
+                         type.getMemorySpace());
+}
+
+/// Has the nests in `body` use a buffer of one block.
+static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body) {
+  OpBuilder builder(small.getContext());
+  for (Operation *user : llvm::make_early_inc_range(buffer.alloc->getUsers())) {
+    builder.setInsertionPoint(user);
+    auto rows = cast<AffineForOp>(body->findAncestorOpInBlock(*user));
+    auto load = dyn_cast<AffineLoadOp>(user);
+    AffineMap map =
+        load ? load.getAffineMap() : cast<AffineStoreOp>(user).getAffineMap();
+    SmallVector<Value> operands(
+        load ? load.getMapOperands()
+             : cast<AffineStoreOp>(user).getMapOperands());
+    // The row takes a new variable, in front of the symbols.
+    unsigned dims = map.getNumDims();
+    SmallVector<AffineExpr> results;
+    for (auto [d, result] : llvm::enumerate(map.getResults())) {
+      const auto *it = llvm::find(buffer.indexOf, unsigned(d));
+      if (it == buffer.indexOf.end())
+        results.push_back(result);
+      else if (it == std::prev(buffer.indexOf.end()))
+        results.push_back(builder.getAffineDimExpr(dims));
+    }
+    map = AffineMap::get(dims + 1, map.getNumSymbols(), results,
+                         builder.getContext());
+    operands.insert(operands.begin() + dims, rows.getInductionVar());
+    canonicalizeMapAndOperands(&map, &operands);
+    if (load) {
+      load.replaceAllUsesWith(
+          AffineLoadOp::create(builder, load.getLoc(), small, map, operands)
+              .getResult());
+    } else {
+      auto store = cast<AffineStoreOp>(user);
+      AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
+                            small, map, operands);
+    }
+    user->erase();
+  }
+}
+
+/// Repeats the body of the loop over blocks behind it, for the rows that are
+/// left.
+static void appendRest(AffineForOp blocks, const Chain &chain) {
+  int64_t rest = chain.trips % chain.rows;
+  if (rest == 0)
+    return;
+  OpBuilder builder(blocks);
+  builder.setInsertionPointAfter(blocks);
+  Value index = arith::ConstantIndexOp::create(builder, blocks.getLoc(),
+                                               chain.trips / chain.rows);
+  IRMapping mapping;
+  mapping.map(blocks.getInductionVar(), index);
+  for (Operation &op : blocks.getBody()->without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    auto rows = dyn_cast<AffineForOp>(copy);
+    if (!rows)
+      continue;
+    rows.setConstantUpperBound(rest);
+    composeIndices(rows);
+  }
+  if (index.use_empty())
+    index.getDefiningOp()->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+class BlockFuser {
+public:
+  BlockFuser(func::FuncOp function, uint64_t cacheBytes)
+      : graph(function), cacheBytes(cacheBytes) {}
+  void run();
+  unsigned applied = 0, declined = 0, shrunk = 0;
+
+private:
+  Chain growFrom(NestNode *first);
+  bool tryAppend(Chain &chain, NestNode *node);
+  void collectBuffers(Chain &chain);
+  NestNode *merge(Chain &chain);
+  void finish(Chain &chain, NestNode *merged);
+  void decline(NestNode *node, const char *why);
+
+  NestGraph graph;
+  uint64_t cacheBytes;
+  /// Erased at the end: the graph still names them.
+  SmallVector<memref::AllocOp> unused;
+};
+} // namespace
+
+void BlockFuser::decline(NestNode *node, const char *why) {
+  ++declined;
+  remark(RemarkKind::Declined, node->op->getLoc(), passName, why);
+}
+
+/// True if the node reads, from a node of the chain, a buffer that may shrink.
+static bool readsFrom(NestGraph &graph, const NestNode *node,
+                      const Chain &chain) {
+  return llvm::any_of(graph.edgesTo(node->id), [&](const NestEdge &edge) {
+    return edge.kind == EdgeKind::Flow && edge.base &&
+           getStaticAlloc(edge.base) &&
+           llvm::any_of(chain.nodes, [&](const NestNode *member) {
+             return member->id == edge.source;
+           });
+  });
+}
+
+bool BlockFuser::tryAppend(Chain &chain, NestNode *node) {
+  Nest nest(*node);
+  if (chain.nests.size() == 1) {
+    const char *why = nullptr;
+    chain.depth = findDepth(chain.nests.front(), nest, why);
+    if (chain.depth == 0) {
+      if (nest.getContraction() || chain.nests.front().getContraction())
+        decline(node, why);
+      return false;
+    }
+  } else {
+    const char *why = keepsContraction(nest, chain.depth)
+                          ? nullptr
+                          : "a contraction would lose its loops";
+    for (Nest &member : chain.nests)
+      if (!why)
+        why = whyNotTogether(member, nest, chain.depth);
+    if (why) {
+      decline(node, why);
+      return false;
+    }
+  }
+  chain.nodes.push_back(node);
+  chain.nests.push_back(std::move(nest));
+  return true;
+}
+
+/// The nests that read what `first`, or those after it, write.
+Chain BlockFuser::growFrom(NestNode *first) {
+  Chain chain;
+  chain.nodes.push_back(first);
+  chain.nests.emplace_back(*first);
+  SmallVector<NestNode *> readers;
+  for (size_t i = 0; i < chain.nodes.size() && i < maxMembers; ++i) {
+    for (const NestEdge &edge : graph.edgesFrom(chain.nodes[i]->id)) {
+      NestNode *node = graph.getNode(edge.sink);
+      if (edge.kind == EdgeKind::Flow && node && canTakePart(*node) &&
+          !llvm::is_contained(chain.nodes, node) &&
+          chain.nodes.size() < maxMembers && readsFrom(graph, node, chain))
+        tryAppend(chain, node);
+    }
+  }
+  if (chain.nests.size() < 2)
+    return chain;
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, chain.nodes.size()));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return graph.precedes(chain.nodes[a]->id, chain.nodes[b]->id);
+  });
+  Chain sorted;
+  sorted.depth = chain.depth;
+  for (size_t i : order) {
+    sorted.nodes.push_back(chain.nodes[i]);
+    sorted.nests.push_back(std::move(chain.nests[i]));
+  }
+  return sorted;
+}
+
+void BlockFuser::collectBuffers(Chain &chain) {
+  llvm::SmallSetVector<Operation *, 8> allocs;
+  for (NestNode *node : chain.nodes)
+    for (Value base : node->writes)
+      if (memref::AllocOp alloc = getStaticAlloc(base))
+        allocs.insert(alloc);
+  for (Operation *alloc : allocs)
+    if (auto buffer = describeBuffer(cast<memref::AllocOp>(alloc), chain))
+      chain.buffers.push_back(*buffer);
+  assignPlaces(chain);
+}
+
+/// Merges the nests one after the other; stops where one cannot come to stand
+/// beside those before. Returns the node that holds them, or null.
+NestNode *BlockFuser::merge(Chain &chain) {
+  auto cut = [&](NestNode &node) {
+    if (!chain.isCut())
+      return;
+    cutLoop(node.band[chain.depth - 1], chain.rows);
+    graph.updateNode(node.id);
+  };
+  NestNode *merged = chain.nodes.front();
+  bool isMerged = false;
+  for (NestNode *node : ArrayRef(chain.nodes).drop_front()) {
+    std::optional<Move> move = planMove(graph, *merged, *node);
+    if (!move) {
+      decline(node, "a nest in between depends on both");
+      break;
+    }
+    if (!isMerged)
+      cut(*merged);
+    cut(*node);
+    applyMove(*move, graph, *merged, *node);
+    Nest producer(*merged), consumer(*node);
+    mergeBodies(producer, consumer, chain.outerLoops());
+    merged = graph.fuseNodes(merged->id, node->id, consumer.root);
+    isMerged = true;
+    ++applied;
+  }
+  return isMerged ? merged : nullptr;
+}
+
+void BlockFuser::run() {
+  SmallVector<unsigned> order;
+  for (NestNode *node : graph.nodes())
+    order.push_back(node->id);
+  for (unsigned id : order) {
+    NestNode *node = graph.getNode(id);
+    if (!node || !canTakePart(*node))
+      continue;
+    Chain chain = growFrom(node);
+    if (chain.nests.size() < 2)
+      continue;
+    collectBuffers(chain);
+    if (const char *why = judge(chain, cacheBytes)) {
+      decline(node, why);
+      continue;
+    }
+    NestNode *merged = merge(chain);
+    if (!merged)
+      continue;
+    remark(RemarkKind::Applied, merged->op->getLoc(), passName,
+           "nests run block by block")
+        << arg("nests", chain.nests.size()) << arg("depth", chain.depth)
+        << arg("rows", chain.rows);
+    finish(chain, merged);
+  }
+  for (memref::AllocOp alloc : unused)
+    alloc.erase();
+}
+
+/// Shrinks buffers that only the merged nest uses, and adds the block that is
+/// left.
+void BlockFuser::finish(Chain &chain, NestNode *merged) {
+  Block *body = Nest(*merged).bodyAt(chain.outerLoops());
+  SmallVector<Value> places(chain.buffers.size());
+  for (SharedBuffer &buffer : chain.buffers) {
+    if (!llvm::all_of(buffer.alloc->getUsers(), [&](Operation *user) {
+          return body->findAncestorOpInBlock(*user);
+        }))
+      continue;
+    remark(RemarkKind::Applied, buffer.alloc.getLoc(), passName,
+           "buffer shrunk to one block")
+        << arg("bytes-before",
+               getBufferBytes(buffer.alloc.getType()).value_or(0))
+        << arg("bytes",
+               getBufferBytes(getBlockType(buffer, chain)).value_or(0));
+    Value &place = places[buffer.place];
+    if (!place) {
+      OpBuilder builder = OpBuilder::atBlockBegin(body);
+      place = memref::AllocOp::create(builder, buffer.alloc.getLoc(),
+                                      getBlockType(buffer, chain),
+                                      buffer.alloc.getAlignmentAttr());
+    }
+    shrinkBuffer(buffer, place, body);
+    unused.push_back(buffer.alloc);
+    ++shrunk;
+  }
+  Operation *end = merged->op->getNextNode();
+  if (chain.isCut())
+    appendRest(cast<AffineForOp>(body->getParentOp()), chain);
+  graph.updateNode(merged->id);
+  // A rest that stands at the top.
+  for (Operation *op = merged->op->getNextNode(); op != end;
+       op = op->getNextNode())
+    graph.insertNode(op);
+}
+
+namespace {
+struct FuseBlocksPass : impl::FuseBlocksBase<FuseBlocksPass> {
+  using FuseBlocksBase::FuseBlocksBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkOption(context, "cache-size-kib", cacheSizeKib, 16, 1048576);
+  }
+
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    BlockFuser fuser(getOperation(), uint64_t(cacheSizeKib) * 1024);
+    fuser.run();
+    numApplied += fuser.applied;
+    numDeclined += fuser.declined;
+    numShrunk += fuser.shrunk;
+  }
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/NestMerge.cpp: see the header.
+
+#include "Transforms/NestMerge.h"
+
+#include "Analysis/Aliasing.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+Nest::Nest(AffineForOp root) : root(root), band(getPerfectBand(root)) {
+  collectAccesses(root, accesses);
+}
+
+Nest::Nest(const NestNode &node)
+    : root(cast<AffineForOp>(node.op)), band(node.band),
+      accesses(node.accesses) {}
+
+SmallVector<Value, 6> Nest::ivs(unsigned depth) {
+  SmallVector<Value, 6> list;
+  for (unsigned i = 0; i != depth; ++i)
+    list.push_back(band[i].getInductionVar());
+  return list;
+}
+
+unsigned Nest::getSize() {
+  if (!size)
+    size = countOperations(root);
+  return *size;
+}
+
+uint64_t Nest::getCycles() {
+  if (!cycles)
+    cycles = estimateCycles(root);
+  return *cycles;
+}
+
+unsigned Nest::getNumParallel() {
+  if (!numParallel) {
+    numParallel = 0;
+    while (*numParallel < band.size() &&
+           isPlainlyParallel(band[*numParallel], accesses))
+      ++*numParallel;
+  }
+  return *numParallel;
+}
+
+uint64_t Nest::countTrips(unsigned depth) {
+  uint64_t product = 1;
+  for (unsigned i = 0; i != depth; ++i)
+    product = saturatingMultiply(product, estimateTrips(band[i]));
+  return product;
+}
+
+/// See Nest::getContraction.
+static std::optional<unsigned> findContraction(Nest &nest) {
+  std::optional<unsigned> depth;
+  // By loop that reduces: for each read, where it stands still.
+  nest.root->walk([&](AffineForOp loop) {
+    if (!mayRunTwice(loop))
+      return;
+    SmallVector<Operation *> loops;
+    getEnclosingAffineLoops(loop, loops, nest.root);
+    unsigned level = loops.size();
+    if (depth && *depth <= level)
+      return;
+    Value iv = loop.getInductionVar();
+    for (const Access &write : nest.accesses) {
+      if (!write.isWrite || !write.isAffine() || !isInvariantTo(write, iv))
+        continue;
+      // A reduction carried in registers stores behind the loop.
+      bool isAround = loop->isAncestor(write.op);
+      if (!isAround && !(loop.getNumIterOperands() &&
+                         loop->getParentOp()->isAncestor(write.op)))
+        continue;
+      SmallVector<Value> moving;
+      for (Value value : write.map.getOperands())
+        if (AffineForOp outer = getForInductionVarOwner(value))
+          if (outer != loop && nest.root->isAncestor(outer) &&
+              mayRunTwice(outer))
+            moving.push_back(value);
+      SmallVector<SmallVector<bool, 6>, 4> still;
+      for (const Access &read : nest.accesses) {
+        if (read.isWrite || !read.isAffine() || read.memref == write.memref ||
+            !loop->isAncestor(read.op) || isInvariantTo(read, iv))
+          continue;
+        still.emplace_back();
+        for (Value value : moving)
+          still.back().push_back(isInvariantTo(read, value));
+      }
+      for (ArrayRef<bool> x : still)
+        for (ArrayRef<bool> y : still) {
+          bool onlyX = false, onlyY = false;
+          for (auto [a, b] : llvm::zip_equal(x, y)) {
+            onlyX |= a && !b;
+            onlyY |= b && !a;
+          }
+          if (onlyX && onlyY)
+            depth = level;
+        }
+    }
+  });
+  return depth;
+}
+
+std::optional<unsigned> Nest::getContraction() {
+  if (!contraction)
+    contraction = findContraction(*this);
+  return *contraction;
+}
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+unsigned countEqualLoops(Nest &a, Nest &b) {
+  IRMapping rename;
+  unsigned depth = 0;
+  for (auto [x, y] : llvm::zip(a.band, b.band)) {
+    if (x.getNumIterOperands() || y.getNumIterOperands() ||
+        !haveEqualBounds(x, y, rename))
+      break;
+    rename.map(x.getInductionVar(), y.getInductionVar());
+    ++depth;
+  }
+  return depth;
+}
+
+const char *whyOrderBreaks(Nest &producer, Nest &consumer, unsigned depth) {
+  llvm::DenseMap<Value, SmallVector<const Access *, 4>> byBase;
+  bool writesAny = false;
+  for (const Access &access : producer.accesses) {
+    if (!access.base)
+      return "an operation may touch any memory";
+    byBase[access.base].push_back(&access);
+    writesAny |= access.isWrite;
+  }
+  SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
+  // Bases other than the access's own are compared once each.
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  for (const Access &access : consumer.accesses) {
+    if (!access.base)
+      return "an operation may touch any memory";
+    if (!access.isWrite && !writesAny)
+      continue;
+    if (seen.insert({access.base, unsigned(access.isWrite)}).second)
+      for (auto &[base, list] : byBase)
+        if (base != access.base && mayAlias(base, access.base) &&
+            llvm::any_of(list, [&](const Access *other) {
+              return other->isWrite || access.isWrite;
+            }))
+          return "different memrefs may share storage";
+    auto it = byBase.find(access.base);
+    if (it == byBase.end())
+      continue;
+    for (const Access *other : it->second)
+      if ((other->isWrite || access.isWrite) &&
+          !meetOnlyInStep(*other, from, producer.root, access, to,
+                          consumer.root))
+        return "an element is not touched in the same iteration of both";
+  }
+  return nullptr;
+}
+
+const char *whyAssertionsMove(Nest &producer, Nest &consumer) {
+  auto hasAssert = [](Nest &nest) {
+    return nest.root->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  auto hasIndirect = [](Nest &nest) {
+    return llvm::any_of(
+        nest.accesses, [](const Access &access) { return !access.isAffine(); });
+  };
+  bool first = hasAssert(producer), second = hasAssert(consumer);
+  if ((first && second) || (first && hasIndirect(consumer)) ||
+      (second && hasIndirect(producer)))
+    return "assertions would fail in another order";
+  return nullptr;
+}
+
+bool collectOperands(Operation *op, Operation *point,
+                     llvm::SetVector<Operation *> &list) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  for (Value value : values) {
+    Operation *def = value.getDefiningOp();
+    if (!def || def->getBlock() != point->getBlock() ||
+        def->isBeforeInBlock(point) || list.contains(def))
+      continue;
+    if (def == point || def->getNumRegions() != 0 || list.size() > 64 ||
+        !(isMemoryEffectFree(def) || isa<memref::AllocOp>(def)) ||
+        !collectOperands(def, point, list))
+      return false;
+    list.insert(def);
+  }
+  return true;
+}
+
+std::optional<Move> planMove(NestGraph &graph, NestNode &producer,
+                             NestNode &consumer) {
+  if (producer.op->getNumResults())
+    return std::nullopt;
+  Move move;
+  // What the consumer waits for between the two, transitively.
+  SmallVector<unsigned> worklist{consumer.id};
+  llvm::DenseSet<unsigned> before;
+  bool canMoveUp = true;
+  while (canMoveUp && !worklist.empty()) {
+    unsigned id = worklist.pop_back_val();
+    for (const NestEdge &edge : graph.edgesTo(id)) {
+      if (edge.source == producer.id) {
+        canMoveUp &= id == consumer.id;
+        continue;
+      }
+      if (graph.precedes(edge.source, producer.id) ||
+          !before.insert(edge.source).second)
+        continue;
+      canMoveUp &= before.size() <= maxMovedNodes;
+      worklist.push_back(edge.source);
+    }
+  }
+  bool canMoveDown =
+      llvm::none_of(graph.edgesFrom(producer.id), [&](const NestEdge &edge) {
+        return edge.sink != consumer.id &&
+               graph.precedes(edge.sink, consumer.id);
+      });
+  // Prefer what moves nothing else.
+  if (canMoveDown && (!canMoveUp || !before.empty())) {
+    move.consumerMoves = false;
+    return move;
+  }
+  if (!canMoveUp)
+    return std::nullopt;
+  SmallVector<unsigned> ordered(before.begin(), before.end());
+  llvm::sort(ordered,
+             [&](unsigned a, unsigned b) { return graph.precedes(a, b); });
+  bool canHoist = true;
+  for (unsigned id : ordered) {
+    Operation *op = graph.getNode(id)->op;
+    canHoist &= collectOperands(op, producer.op, move.hoisted);
+    move.hoisted.insert(op);
+  }
+  canHoist =
+      canHoist && collectOperands(consumer.op, producer.op, move.hoisted);
+  if (canHoist)
+    return move;
+  if (!canMoveDown)
+    return std::nullopt;
+  move.hoisted.clear();
+  move.consumerMoves = false;
+  return move;
+}
+
+void applyMove(const Move &move, NestGraph &graph, NestNode &producer,
+               NestNode &consumer) {
+  for (Operation *op : move.hoisted) {
+    if (NestNode *node = graph.getNode(op))
+      graph.moveNodeBefore(node->id, producer.id);
+    else
+      moveWithinBlock(op, producer.op);
+  }
+  if (move.consumerMoves)
+    graph.moveNodeBefore(consumer.id, producer.id);
+}
+
+Operation *mergeBodies(Nest &producer, Nest &consumer, unsigned depth) {
+  Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
+  for (unsigned i = 0; i != depth; ++i)
+    producer.band[i].getInductionVar().replaceAllUsesWith(
+        consumer.band[i].getInductionVar());
+  Operation *first = &to->front();
+  to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
+                             std::prev(from->end()));
+  return first;
+}
+
+} // namespace polynest

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chains of products and rows, run block by block, give what plain nests give."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from conftest import bound
+
+import polynest
+from polynest import threads
+
+MAX = "arith.maximumf"
+
+
+def attention(heads, rows, columns, size, mask="none", dtype="f32"):
+    """Text of softmax(q k^T / 4 [masked]) v; q: heads x rows x size, k and v:
+    heads x columns x size. Masks: none, bias (an argument), causal (indices)."""
+    qt = f"tensor<{heads}x{rows}x{size}x{dtype}>"
+    kt = f"tensor<{heads}x{columns}x{size}x{dtype}>"
+    st = f"tensor<{heads}x{rows}x{columns}x{dtype}>"
+    rt = f"tensor<{heads}x{rows}x{dtype}>"
+    bt = f"tensor<{rows}x{columns}x{dtype}>"
+    low = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}[dtype]
+    full = "affine_map<(b,i,j)->(b,i,j)>"
+    row = "affine_map<(b,i,j)->(b,i)>"
+    three = '"parallel","parallel","parallel"'
+    reduce = '"parallel","parallel","reduction"'
+
+    def generic(name, maps, kinds, ins, types, out, out_type, body):
+        args = ", ".join(f"%x{i}: {dtype}" for i in range(len(ins) + 1))
+        return f"""
+  %{name} = linalg.generic {{indexing_maps = [{", ".join(maps)}],
+      iterator_types = [{kinds}]}}
+      ins({", ".join(ins)} : {", ".join(types)}) outs(%{out} : {out_type}) {{
+  ^bb0({args}):
+    {body}
+  }} -> {out_type}"""
+
+    masked = {
+        "none": "linalg.yield %m : " + dtype,
+        "bias": f"%w = arith.addf %m, %x1 : {dtype}\n"
+                f"    linalg.yield %w : {dtype}",
+        "causal": "%i = linalg.index 1 : index\n    %j = linalg.index 2 : index\n"
+                  "    %c = arith.cmpi sle, %j, %i : index\n"
+                  f"    %w = arith.select %c, %m, %low : {dtype}\n"
+                  f"    linalg.yield %w : {dtype}",
+    }[mask]
+    bias = [", %bias: " + bt] if mask == "bias" else [""]
+    maps = [full, "affine_map<(b,i,j)->(i,j)>", full] if mask == "bias" else [
+        full, full]
+    text = f"""
+func.func @f(%q: {qt}, %k: {kt}, %v: {kt}{bias[0]}) -> {qt} {{
+  %zero = arith.constant 0.0 : {dtype}
+  %low = arith.constant {low} : {dtype}
+  %scale = arith.constant 0.25 : {dtype}
+  %e = tensor.empty() : {st}
+  %r = tensor.empty() : {rt}
+  %o = tensor.empty() : {qt}
+  %f = linalg.fill ins(%zero : {dtype}) outs(%e : {st}) -> {st}
+  %s = linalg.generic {{indexing_maps = [affine_map<(b,i,j,d)->(b,i,d)>,
+      affine_map<(b,i,j,d)->(b,j,d)>, affine_map<(b,i,j,d)->(b,i,j)>],
+      iterator_types = [{three},"reduction"]}}
+      ins(%q, %k : {qt}, {kt}) outs(%f : {st}) {{
+  ^bb0(%x: {dtype}, %y: {dtype}, %c: {dtype}):
+    %m = arith.mulf %x, %y : {dtype}
+    %t = arith.addf %c, %m : {dtype}
+    linalg.yield %t : {dtype}
+  }} -> {st}"""
+    text += generic("ss", maps, three,
+                    ["%s", "%bias"] if mask == "bias" else ["%s"],
+                    [st, bt] if mask == "bias" else [st], "e", st,
+                    f"%m = arith.mulf %x0, %scale : {dtype}\n    {masked}")
+    text += f"\n  %lows = linalg.fill ins(%low : {dtype}) outs(%r : {rt}) -> {rt}"
+    text += generic("mx", [full, row], reduce, ["%ss"], [st], "lows", rt,
+                    f"%m = {MAX} %x0, %x1 : {dtype}\n"
+                    f"    linalg.yield %m : {dtype}")
+    text += generic("ex", [full, row, full], three, ["%ss", "%mx"], [st, rt],
+                    "e", st, f"%m = arith.subf %x0, %x1 : {dtype}\n"
+                    f"    %t = math.exp %m : {dtype}\n"
+                    f"    linalg.yield %t : {dtype}")
+    text += f"\n  %none = linalg.fill ins(%zero : {dtype}) outs(%r : {rt}) -> {rt}"
+    text += generic("sm", [full, row], reduce, ["%ex"], [st], "none", rt,
+                    f"%m = arith.addf %x0, %x1 : {dtype}\n"
+                    f"    linalg.yield %m : {dtype}")
+    text += generic("dv", [full, row, full], three, ["%ex", "%sm"], [st, rt],
+                    "e", st, f"%m = arith.divf %x0, %x1 : {dtype}\n"
+                    f"    linalg.yield %m : {dtype}")
+    return text + f"""
+  %z = linalg.fill ins(%zero : {dtype}) outs(%o : {qt}) -> {qt}
+  %out = linalg.batch_matmul ins(%dv, %v : {st}, {kt}) outs(%z : {qt}) -> {qt}
+  return %out : {qt}
+}}
+"""
+
+
+def reference(q, k, v, mask, bias):
+    """The same in float64."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    with np.errstate(invalid="ignore"):
+        s = np.einsum("bid,bjd->bij", q, k) * 0.25
+        if mask == "bias":
+            s = s + bias
+        if mask == "causal":
+            i, j = np.indices(s.shape[1:])
+            s = np.where(j <= i, s, -np.inf)
+        p = np.exp(s - s.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        return np.einsum("bij,bje->bie", p, v)
+
+
+def data(shape, seed, dtype=np.float32):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def close(got, exact, n):
+    """Within the table's bound for reductions of `n`; NaN where NaN is."""
+    assert np.array_equal(np.isnan(got), np.isnan(exact))
+    most = bound(torch.from_numpy(exact), str(got.dtype).replace("float", "f"), n)
+    difference = np.abs(np.nan_to_num(got) - np.nan_to_num(exact))
+    assert (difference <= most.nan_to_num(np.inf).numpy()).all()
+
+
+SHAPES = [
+    (1, 1, 1, 1), (2, 3, 5, 7), (3, 33, 130, 16), (1, 700, 300, 17),
+    (5, 97, 97, 8), (4, 192, 193, 32), (2, 257, 500, 24), (12, 150, 150, 64),
+]  # yapf: disable
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("mask", ["none", "bias", "causal"])
+def test_same_as_plain(shape, mask):
+    heads, rows, columns, size = shape
+    q, k, v = (data((heads, n, size), n + size) for n in (rows, columns, columns))
+    bias = data((rows, columns), 3)
+    # Two rows that are masked as a whole, and one that has one column.
+    bias[::7] = -np.inf
+    bias[::14, columns // 2] = 0
+    args = [q, k, v] + ([bias] if mask == "bias" else [])
+    text = attention(heads, rows, columns, size, mask)
+    result = polynest.compile(text)(*args)
+    plain = polynest.compile(text, opt_level="plain")(*args)
+    exact = reference(q, k, v, mask, bias)
+    for got in (result, plain):
+        close(got, exact, columns + size)
+
+
+@pytest.mark.parametrize(
+    "place, value",
+    list(itertools.product(["q", "k", "v"], [np.nan, np.inf, -np.inf])),
+))
+def test_edge_values(place, value):
+    heads, rows, columns, size = 3, 200, 300, 16
+    values = {
+        "q": data((heads, rows, size), 1),
+        "k": data((heads, columns, size), 2),
+        "v": data((heads, columns, size), 3),
+    }
+    values[place][1, 70, 5] = value
+    values[place][2, -1, -1] = value
+    text = attention(heads, rows, columns, size)
+    result = polynest.compile(text)(*values.values())
+    plain = polynest.compile(text, opt_level="plain")(*values.values())
+    assert np.array_equal(np.isnan(result), np.isnan(plain))
+    assert np.array_equal(np.isinf(result), np.isinf(plain))
+    finite = np.where(np.isfinite(plain), plain, np.nan)
+    close(np.where(np.isfinite(plain), result, np.nan), finite, columns + size)
+
+
+def test_same_bits_for_any_threads():
+    text = attention(6, 300, 300, 32)
+    program = polynest.compile(text)
+    args = [data((6, 300, 32), seed) for seed in range(3)]
+    before = threads.thread_count()
+    try:
+        results = []
+        for count in (1, 2, 3, 5):
+            threads.set_thread_count(count)
+            results.append(program(*args))
+    finally:
+        threads.set_thread_count(before)
+    for result in results[1:]:
+        assert np.array_equal(result, results[0])
+
+
+def test_f64():
+    q, k, v = (data((2, 300, 16), seed, np.float64) for seed in range(3))
+    result = polynest.compile(attention(2, 300, 300, 16, dtype="f64"))(q, k, v)
+    close(result, reference(q, k, v, "none", None), 316)

@@ -1,0 +1,194 @@
+// Properties: nests stay apart, with the reason, where the second product reads
+// another row than the first has written (@shifted), where the rows are what it
+// sums over (@columns), where a buffer is small (@fits), where each block would
+// read more again than the buffers hold (@weights), and where nothing is a
+// contraction (@rows). A loop of dynamic length is not cut (@dynamic).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks > %t
+// RUN: polynest-opt %s | diff - %t
+// RUN: FileCheck %s < %t.remarks
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: an element is not touched in the same iteration of both
+func.func @shifted(%q: memref<128x16xf32>, %v: memref<128x16xf32>,
+                   %o: memref<127x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x128xf32>
+  affine.for %i = 0 to 127 {
+    affine.for %j = 0 to 128 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<128x16xf32>
+        %y = affine.load %v[%j, %d] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<128x128xf32>
+    }
+  }
+  affine.for %i = 0 to 127 {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i + 1, %j] : memref<128x128xf32>
+        %y = affine.load %v[%j, %e] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<127x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: an element is not touched in the same iteration of both
+func.func @columns(%q: memref<128x16xf32>, %v: memref<128x16xf32>,
+                   %o: memref<128x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x128xf32>
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 128 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<128x16xf32>
+        %y = affine.load %v[%j, %d] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<128x128xf32>
+    }
+  }
+  affine.for %i = 0 to 128 {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%j, %i] : memref<128x128xf32>
+        %y = affine.load %v[%j, %e] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<128x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: the buffers fit one core's cache
+func.func @fits(%q: memref<64x16xf32>, %v: memref<64x16xf32>,
+                %o: memref<64x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<64x64xf32>
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<64x16xf32>
+        %y = affine.load %v[%j, %d] : memref<64x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<64x64xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to 64 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<64x64xf32>
+        %y = affine.load %v[%j, %e] : memref<64x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<64x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: operands read by each block are larger than the buffers
+func.func @weights(%x: memref<128x256xf32>, %u: memref<512x256xf32>,
+                   %w: memref<512x256xf32>,
+                   %o: memref<128x256xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x512xf32>
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 512 {
+      %r = affine.for %d = 0 to 256 iter_args(%c = %zero) -> f32 {
+        %a = affine.load %x[%i, %d] : memref<128x256xf32>
+        %y = affine.load %u[%j, %d] : memref<512x256xf32>
+        %m = arith.mulf %a, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<128x512xf32>
+    }
+  }
+  affine.for %i = 0 to 128 {
+    affine.for %e = 0 to 256 {
+      %r = affine.for %j = 0 to 512 iter_args(%c = %zero) -> f32 {
+        %a = affine.load %s[%i, %j] : memref<128x512xf32>
+        %y = affine.load %w[%j, %e] : memref<512x256xf32>
+        %m = arith.mulf %a, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<128x256xf32>
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: no contraction is among the nests
+func.func @rows(%x: memref<128x128xf32>, %o: memref<128xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x128xf32>
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 128 {
+      %a = affine.load %x[%i, %j] : memref<128x128xf32>
+      affine.store %a, %s[%i, %j] : memref<128x128xf32>
+    }
+  }
+  affine.for %i = 0 to 128 {
+    %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
+      %a = affine.load %s[%i, %j] : memref<128x128xf32>
+      %t = arith.addf %c, %a : f32
+      affine.yield %t : f32
+    }
+    affine.store %r, %o[%i] : memref<128xf32>
+  }
+  return
+}
+
+func.func @dynamic(%n: index, %q: memref<?x16xf32>, %v: memref<128x16xf32>,
+                   %o: memref<?x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc(%n) : memref<?x128xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 128 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<?x16xf32>
+        %y = affine.load %v[%j, %d] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<?x128xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<?x128xf32>
+        %y = affine.load %v[%j, %e] : memref<128x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<?x16xf32>
+    }
+  }
+  return
+}

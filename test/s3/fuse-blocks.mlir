@@ -1,0 +1,234 @@
+// Properties: two products and the rows between them run block by block of their
+// last common loop; buffers hold the rows of one block, and one takes the place of
+// the other, which is done with (@attention: 96 rows of 384 bytes in blocks of 32,
+// as half of 16 KiB hold fewer); not where a row is still needed (@both); rows
+// that blocks do not divide follow as a block of their own (@rest: 97 in three
+// blocks of 25 and one of 22); a loop that is one block is merged without being
+// cut (@short).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=8}))' 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: option cache-size-kib has value 8; it must be 16 to 1048576
+
+// LARGE-LABEL: func @attention
+//       LARGE: memref.alloc() : memref<4x96x96xf32>
+
+// CHECK-LABEL: func @attention
+//  CHECK-SAME: %[[Q:.+]]: memref<4x96x16xf32>, %[[K:.+]]: memref<4x96x16xf32>, %[[V:.+]]: memref<4x96x16xf32>, %[[O:[a-z0-9]+]]:
+//   CHECK-NOT: memref<4x96x96xf32>
+//       CHECK: affine.for %[[B:.+]] = 0 to 4 {
+//  CHECK-NEXT: affine.for %[[IB:.+]] = 0 to 3 {
+//  CHECK-NEXT: %[[S:.+]] = memref.alloc() : memref<32x96xf32>
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 32 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 96 {
+//       CHECK: affine.load %[[Q]][%[[B]], %[[IB]] * 32 + %[[I]],
+//       CHECK: affine.load %[[K]][%[[B]], %[[J]],
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]], %[[J]]] : memref<32x96xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 {
+//       CHECK: affine.load %[[S]][%[[I]], %{{.+}}] : memref<32x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]], %{{.+}}] : memref<32x96xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 {
+//  CHECK-NEXT: affine.for %[[E:.+]] = 0 to 16 {
+//       CHECK: affine.load %[[S]][%[[I]], %[[J:.+]]] : memref<32x96xf32>
+//       CHECK: affine.load %[[V]][%[[B]], %[[J]], %[[E]]]
+//       CHECK: affine.store %{{.+}}, %[[O]][%[[B]], %[[IB]] * 32 + %[[I]], %[[E]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: [Passed] fuse-blocks
+// REMARK-SAME: depth=2, nests=3, reason="nests run block by block", rows=32
+//      REMARK: bytes=12288, bytes-before=147456, reason="buffer shrunk to one block"
+func.func @attention(%q: memref<4x96x16xf32>, %k: memref<4x96x16xf32>,
+                     %v: memref<4x96x16xf32>,
+                     %o: memref<4x96x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<4x96x96xf32>
+  %p = memref.alloc() : memref<4x96x96xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x96x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      %l = affine.for %j = 0 to 96 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x96xf32>
+        %t = arith.addf %c, %x : f32
+        affine.yield %t : f32
+      }
+      affine.for %j = 0 to 96 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x96xf32>
+        %t = arith.divf %x, %l : f32
+        affine.store %t, %p[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 96 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %p[%b, %i, %j] : memref<4x96x96xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x96x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// Elements of the first buffer are read after others of the second are written.
+// CHECK-LABEL: func @both
+//       CHECK: affine.for
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<32x96xf32>
+//  CHECK-NEXT: %[[S:.+]] = memref.alloc() : memref<32x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[S]]
+//       CHECK: affine.load %[[S]]
+//       CHECK: affine.store %{{.+}}, %[[P]]
+//       CHECK: affine.load %[[P]]
+//       CHECK: return
+func.func @both(%q: memref<4x96x16xf32>, %k: memref<4x96x16xf32>,
+                %v: memref<4x96x16xf32>,
+                %o: memref<4x96x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<4x96x96xf32>
+  %p = memref.alloc() : memref<4x96x96xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x96x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 96 {
+        %x = affine.load %s[%b, %i, 95 - %j] : memref<4x96x96xf32>
+        affine.store %x, %p[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 96 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %p[%b, %i, %j] : memref<4x96x96xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x96x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// Three full blocks in a loop, and the rows that are left behind it.
+// CHECK-LABEL: func @rest
+//       CHECK: affine.for %[[IB:.+]] = 0 to 3 {
+//       CHECK: affine.for %[[I:.+]] = 0 to 25 {
+//       CHECK: affine.load %{{.+}}[%[[IB]] * 25 + %[[I]], %{{.+}}] : memref<97x16xf32>
+//       CHECK: memref.alloc() : memref<25x97xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 22 {
+//       CHECK: affine.load %{{.+}}[%[[I]] + 75, %{{.+}}] : memref<97x16xf32>
+//       CHECK: affine.store %{{.+}}[%[[I]], %{{.+}}] : memref<25x97xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 22 {
+//       CHECK: affine.store %{{.+}}[%[[I]] + 75, %{{.+}}] : memref<97x16xf32>
+//       CHECK: return
+func.func @rest(%q: memref<97x16xf32>, %k: memref<97x16xf32>,
+                %v: memref<97x16xf32>,
+                %o: memref<97x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<97x97xf32>
+  affine.for %i = 0 to 97 {
+    affine.for %j = 0 to 97 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<97x16xf32>
+        %y = affine.load %k[%j, %d] : memref<97x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<97x97xf32>
+    }
+  }
+  affine.for %i = 0 to 97 {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to 97 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<97x97xf32>
+        %y = affine.load %v[%j, %e] : memref<97x16xf32>
+        %m = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<97x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @short
+//       CHECK: affine.for %[[B:.+]] = 0 to 16 {
+//  CHECK-NEXT: %[[S:.+]] = memref.alloc() : memref<40x40xf32>
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 40 {
+//       CHECK: affine.load %{{.+}}[%[[B]], %[[I]], %{{.+}}] : memref<16x40x16xf32>
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]],
+//       CHECK: affine.for %[[I:.+]] = 0 to 40 {
+//       CHECK: affine.load %[[S]][%[[I]],
+//       CHECK: return
+func.func @short(%q: memref<16x40x16xf32>, %k: memref<16x40x16xf32>,
+                 %v: memref<16x40x16xf32>,
+                 %o: memref<16x40x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<16x40x40xf32>
+  affine.for %b = 0 to 16 {
+    affine.for %i = 0 to 40 {
+      affine.for %j = 0 to 40 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<16x40x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<16x40x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<16x40x40xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 16 {
+    affine.for %i = 0 to 40 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 40 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<16x40x40xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<16x40x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<16x40x16xf32>
+      }
+    }
+  }
+  return
+}
