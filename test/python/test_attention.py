@@ -149,7 +149,7 @@ def test_same_as_plain(shape, mask):
 @pytest.mark.parametrize(
     "place, value",
     list(itertools.product(["q", "k", "v"], [np.nan, np.inf, -np.inf])),
-))
+)
 def test_edge_values(place, value):
     heads, rows, columns, size = 3, 200, 300, 16
     values = {
