@@ -10,6 +10,7 @@
 #include "Compiler/Jit.h"
 #include "Compiler/Library.h"
 #include "Pipeline/Pipeline.h"
+#include "Target/HostFacts.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Pass.h"
 #include "polynest/runtime.h"
@@ -200,27 +201,6 @@ static int32_t codegen_thread_count(const pn_target_info_t *target) {
   return count < target->cores ? count : target->cores;
 }
 
-/* PN_ERROR_TARGET unless code for the target runs on this machine. */
-static pn_error_t *check_runs_here(const pn_target_info_t *target) {
-  pn_target_t *host;
-  pn_target_info_t info = {.struct_size = sizeof(info)};
-  pn_error_t *error = pn_target_create_host(&host);
-  if (error)
-    return error;
-  error = pn_target_get_info(host, &info);
-  size_t arch = strcspn(target->llvm_triple, "-");
-  bool same =
-      !error && strncmp(target->llvm_triple, info.llvm_triple, arch) == 0;
-  uint64_t missing = target->features & ~info.features;
-  pn_target_release(host);
-  if (error || (same && !missing))
-    return error;
-  return pn_error_create(
-      PN_ERROR_TARGET,
-      "code for target '%s' does not run on this machine, which %s",
-      target->name, same ? "lacks features of it" : "has another architecture");
-}
-
 pn_error_t *pn_compile_to_executable(const pn_module_t *module,
                                      const pn_target_t *target,
                                      const pn_compile_options_t *options,
@@ -232,7 +212,7 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
       open_session(module, target, options, out_timing, &session);
   pn_objects_t objects = {.count = 0};
   if (!error)
-    error = check_runs_here(&session.target);
+    error = pn_host_check_target(&session.target);
   if (!error)
     error = compile_objects(module, &session,
                             codegen_thread_count(&session.target), &objects);

@@ -28,7 +28,20 @@ using namespace mlir;
 namespace polynest {
 namespace {
 struct ExpandArithPass : impl::ExpandArithBase<ExpandArithPass> {
+  /// True if the patterns would find something.
+  static bool isExpanded(Operation *op) {
+    return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+               arith::ExtFOp, arith::TruncFOp>(op);
+  }
+
   void runOnOperation() override {
+    WalkResult found = getOperation()->walk([](Operation *op) {
+      return isExpanded(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!found.wasInterrupted()) {
+      ++numDeclined;
+      return;
+    }
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);

@@ -347,6 +347,30 @@ def ExpandArith : Pass<"polynest-expand-arith"> {
   ];
 }
 
+def ConvertToLlvm : Pass<"polynest-convert-to-llvm", "mlir::ModuleOp"> {
+  let summary = "Convert all that is left to the LLVM dialect at once";
+  let description = [{
+    Converts `arith`, `cf`, `func`, `index`, `memref` and `vector` in one
+    conversion, with the patterns of the upstream passes. Where there are
+    operations of `math`, or vectors that are not of one dimension, masks or
+    slices of them, the upstream passes for these run before it.
+
+    Before: `%y = arith.addi %x, %c : index`
+    After:  `%y = llvm.add %x, %c : i64`
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::func::FuncDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::tensor::TensorDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Modules converted">,
+    Statistic<"numDeclined", "num-declined",
+              "Times that upstream passes ran before">
+  ];
+}
+
 def AnchorLoopBuffers : Pass<"polynest-anchor-loop-buffers"> {
   let summary = "Keep tensors that loops carry in one buffer";
   let description = [{

@@ -133,3 +133,28 @@ pn_error_t *pn_target_create_host_with(const pn_target_host_options_t *options,
 pn_error_t *pn_target_create_host(pn_target_t **out_target) {
   return pn_target_create_host_with(NULL, out_target);
 }
+
+pn_error_t *pn_host_check_target(const pn_target_info_t *target) {
+  char *features = LLVMGetHostCPUFeatures();
+  char *triple = LLVMGetDefaultTargetTriple();
+  pn_error_t *error = NULL;
+  if (features && triple) {
+    pn_host_facts_t facts = {
+        .llvm_cpu = "", .llvm_features = features, .llvm_triple = triple};
+    pn_host_read_cpuid(&facts);
+    size_t arch = strcspn(target->llvm_triple, "-");
+    bool same = strncmp(target->llvm_triple, triple, arch) == 0;
+    uint64_t missing = target->features & ~pn_host_usable_features(&facts);
+    if (!same || missing)
+      error = pn_error_create(
+          PN_ERROR_TARGET,
+          "code for target '%s' does not run on this machine, which %s",
+          target->name,
+          same ? "lacks features of it" : "has another architecture");
+  } else {
+    error = pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  }
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(features);
+  return error;
+}

@@ -67,6 +67,13 @@ const pn_target_row_t *pn_host_nearest_row(const pn_host_facts_t *facts,
 /* Bits of pn_target_feature_t out of an LLVM feature string. */
 uint64_t pn_host_features(const char *llvm_features);
 
+/* The same as far as this process may use them. */
+uint64_t pn_host_usable_features(const pn_host_facts_t *facts);
+
+/* PN_ERROR_TARGET unless code for the target runs on this machine. Asks the
+ * processor alone and reads no files, as it is part of each compilation. */
+PN_MUST_USE pn_error_t *pn_host_check_target(const pn_target_info_t *target);
+
 /* A row that passes pn_target_row_check whatever the facts say, as long as
  * the LLVM strings are those of a known architecture. */
 void pn_host_row(const pn_host_facts_t *facts, pn_host_text_t *text,

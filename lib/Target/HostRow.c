@@ -143,6 +143,16 @@ static bool list_has_all(const char *list, const char *names) {
   return true;
 }
 
+static const uint64_t amx_features =
+    (UINT64_C(1) << PN_TARGET_FEATURE_AMX_BF16) |
+    (UINT64_C(1) << PN_TARGET_FEATURE_AMX_INT8) |
+    (UINT64_C(1) << PN_TARGET_FEATURE_AMX_FP16);
+
+uint64_t pn_host_usable_features(const pn_host_facts_t *facts) {
+  uint64_t features = pn_host_features(facts->llvm_features);
+  return facts->amx_usable ? features : features & ~amx_features;
+}
+
 uint64_t pn_host_features(const char *llvm_features) {
   uint64_t features = 0;
   for (size_t i = 0; i < sizeof(feature_needs) / sizeof(feature_needs[0]); ++i)
@@ -357,14 +367,9 @@ void pn_host_row(const pn_host_facts_t *facts, pn_host_text_t *text,
   info->llvm_triple = facts->llvm_triple;
   info->llvm_cpu = facts->llvm_cpu;
   info->llvm_features = facts->llvm_features;
-  info->features = pn_host_features(facts->llvm_features);
-  uint64_t amx = (UINT64_C(1) << PN_TARGET_FEATURE_AMX_BF16) |
-                 (UINT64_C(1) << PN_TARGET_FEATURE_AMX_INT8) |
-                 (UINT64_C(1) << PN_TARGET_FEATURE_AMX_FP16);
-  if (!facts->amx_usable)
-    info->features &= ~amx;
+  info->features = pn_host_usable_features(facts);
   /* Palette 1 of AMX is the same on every chip that has it. */
-  bool tiles = (info->features & amx) != 0;
+  bool tiles = (info->features & amx_features) != 0;
   info->matrix_rows = tiles ? 16 : 0;
   info->matrix_row_bytes = tiles ? 64 : 0;
   info->matrix_tiles = tiles ? 8 : 0;
