@@ -237,6 +237,35 @@ def _batch_norm_inference(
     return out.to(x.dtype), empty, empty.clone()
 
 
+@_replaces(aten.native_group_norm.default)
+def _group_norm(x, weight, bias, n, channels, pixels, groups, eps):
+    # One multiplication and one addition an element, as eager's CPU kernel
+    # does. Channels of a group and pixels stay dimensions of their own: were
+    # they joined to one, images could not be stored with channels last.
+    if not _is_plain_float(x) or x.numel() == 0 or x.dim() < 2:
+        return NotImplemented
+    wide = torch.float32 if _is_low(x) else x.dtype
+    sizes = [n, groups, channels // groups, *x.shape[2:]]
+    var, mean = _var_mean_parts(
+        x.to(wide).view(sizes), list(range(2, len(sizes))), 0, False
+    )
+    rstd = torch.rsqrt(var + eps)
+
+    def of_channels(t):
+        t = t.unsqueeze(-1).expand(n, groups, channels // groups)
+        return t.reshape(n, channels)
+
+    scale, shift = of_channels(rstd), of_channels(mean)
+    if weight is not None:
+        scale = scale * weight.to(wide)
+    shift = -shift * scale
+    if bias is not None:
+        shift = shift + bias.to(wide)
+    shape = [n, channels] + [1] * (x.dim() - 2)
+    out = x.to(wide) * scale.view(shape) + shift.view(shape)
+    return out.to(x.dtype), mean.to(x.dtype), rstd.to(x.dtype)
+
+
 # -- matrix products ----------------------------------------------------------
 
 

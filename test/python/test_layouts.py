@@ -129,3 +129,27 @@ def test_small(sizes):
     model = nn.Sequential(nn.Conv2d(4, 8, 3, padding=1), nn.ReLU(),
                           nn.Conv2d(8, 8, 3, padding=1))
     check(model, torch.randn(sizes))
+
+
+def test_group_norm_between():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.GroupNorm(4, 16),
+                          nn.SiLU(), nn.Upsample(scale_factor=2.0),
+                          nn.Conv2d(16, 8, 3, padding=1), nn.GroupNorm(8, 8))
+    check(model, torch.randn(2, 3, 9, 11))
+
+
+def test_group_norm_keeps_pixels_apart():
+    """A dimension that joins channels and pixels would fix the layout."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from polynest.torch_decompositions import decomposition_table
+
+    def norm(x, w, b):
+        return nn.functional.group_norm(x, 2, w, b)
+
+    graph = make_fx(norm, decomposition_table(), "fake")(
+        torch.randn(3, 6, 5, 7), torch.randn(6), torch.randn(6)).graph
+    sizes = [n.meta["val"].shape for n in graph.nodes if "val" in n.meta]
+    assert (3, 2, 3, 5, 7) in sizes
+    assert not any(n % 35 == 0 for shape in sizes for n in shape)
