@@ -58,6 +58,8 @@ typedef struct pn_pass_row {
   void (*print_options)(pn_buffer_t *buffer, const pn_target_info_t *target);
   /* An optimization: left out at PN_OPT_PLAIN, and may be disabled by name. */
   bool is_optimization;
+  /* Changes values in ways that PN_NUMERICS_STRICT does not allow. */
+  bool is_relaxed;
 } pn_pass_row_t;
 
 #define ON_FUNC "func.func"
@@ -165,6 +167,10 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-widen-sums",
+     .anchor = ON_FUNC,
+     .is_optimization = true,
+     .is_relaxed = true},
     {.flag = "polynest-fuse-blocks",
      .anchor = ON_FUNC,
      .numbers = TAKES(CACHE_SIZE),
@@ -404,6 +410,8 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
     const pn_pass_row_t *row = &stages[stage].rows[i];
     if (row->is_optimization &&
         (options->opt_level == PN_OPT_PLAIN || is_disabled(options, row->flag)))
+      continue;
+    if (row->is_relaxed && options->numerics == PN_NUMERICS_STRICT)
       continue;
     append_row(row, target, buffer);
     pn_buffer_append_text(buffer, ",");

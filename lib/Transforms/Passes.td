@@ -632,4 +632,26 @@ def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
   ];
 }
 
+def WidenSums : Pass<"polynest-widen-sums", "mlir::func::FuncOp"> {
+  let summary = "Carry sums of half precision in single precision";
+  let description = [{
+    A perfect band of loops that carries a sum in f16 or bf16 carries it in f32,
+    and it is rounded once, behind them. Products that only the sum uses are
+    multiplied in f32 as well. Left out with `numerics=strict`.
+
+    Before: `%s = affine.for %k iter_args(%x = %init) -> bf16 {
+             %p = arith.mulf %a, %b : bf16; %y = arith.addf %x, %p : bf16 }`
+    After:  `%w = affine.for %k iter_args(%x = %wide_init) -> f32 {
+             %p = arith.mulf %wide_a, %wide_b : f32;
+             %y = arith.addf %x, %p : f32 }; %s = arith.truncf %w`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Sums widened">,
+    Statistic<"numDeclined", "num-declined", "Narrow carried values, left">
+  ];
+}
+
 #endif // POLYNEST_TRANSFORMS_PASSES

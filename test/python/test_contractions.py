@@ -97,6 +97,43 @@ def test_kept(item):
             contraction_fuzz.check_case(item["spec"], context, target)
 
 
+@pytest.mark.parametrize("m, n, k", [(33, 47, 500), (1, 65, 257), (5, 3, 2000)])
+def test_half_sums(m, n, k):
+    """Sums in f16 are rounded once: they lose no terms and do not overflow on
+    the way, except with strict numerics."""
+    text = f"""
+func.func @f(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
+    -> tensor<{m}x{n}xf16> {{
+  %z = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<{m}x{n}xf16>
+  %i = linalg.fill ins(%z : f16) outs(%e : tensor<{m}x{n}xf16>)
+    -> tensor<{m}x{n}xf16>
+  %r = linalg.matmul ins(%a, %b : tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>)
+    outs(%i : tensor<{m}x{n}xf16>) -> tensor<{m}x{n}xf16>
+  return %r : tensor<{m}x{n}xf16>
+}}
+"""
+    generator = np.random.default_rng(k)
+    a = (generator.standard_normal((m, k)) * 40).astype(np.float16)
+    b = (generator.standard_normal((k, n)) * 40).astype(np.float16)
+    # 110 * 110 * k / 2 is far past what f16 holds; half of it is taken back.
+    a[0], b[:, 0] = 110, 110
+    b[k // 2:, 0] = -110
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    magnitude = abs(a.astype(np.float64)) @ abs(b.astype(np.float64))
+    bound = abs(expected) * 2.0**-11 + 2**-24 + (
+        2 * 2.0**-23 * np.sqrt(k + 1) * magnitude)
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            program = Program(
+                contraction_fuzz.compile_for(context, text, target, Options())
+            )
+            got = program(a, b)
+            assert got.dtype == np.float16
+            fits = abs(expected) < 65000
+            assert (abs(got - expected) <= bound)[fits].all(), target
+
+
 def test_network_layers():
     """The tables of layers have the published numbers of multiply-adds, in
     millions, classifiers left out."""
