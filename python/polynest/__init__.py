@@ -26,6 +26,7 @@ _HOME = {
     "Target": "polynest.handles",
     "known_targets": "polynest.handles",
     "report": "polynest.torch_backend",
+    "explain": "polynest.torch_backend",
     "explain_fallbacks": "polynest.torch_backend",
     "set_thread_count": "polynest.threads",
     "thread_count": "polynest.threads",

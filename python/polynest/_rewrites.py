@@ -5,8 +5,9 @@ tm_tensor.scan and tm_tensor.scatter become scf loops: plain MLIR does not know
 that dialect. Both ops are sequential along one dimension, and scf loops over
 tensors say exactly that; bufferization turns them into loads and stores in
 place. Running sums of floats are carried in f64, as eager does on CPUs: in f32
-the sum of 1e6 copies of 0.1 is off by 1 %. Other tm_tensor ops are left alone
-and refused later, by name.
+the sum of 1e6 copies of 0.1 is off by 1 %. tm_tensor.sort, which the compiler
+reads, gets eager's order: NaN is above every number. Other tm_tensor ops are
+left alone and refused later, by name.
 
 The maximum and minimum that propagate NaN are put back in their place.
 
@@ -167,6 +168,27 @@ def _rewrite_scatter(op) -> None:
         _replace(op, [result])
 
 
+def _rewrite_sort(op) -> None:
+    """torch-mlir compares with <= or >=, which are false for NaN."""
+    from torch_mlir import ir
+    from torch_mlir.dialects import arith
+
+    block = op.regions[0].blocks[0]
+    ops = [o.operation for o in block.operations]
+    if [o.name for o in ops] != ["arith.cmpf", "tm_tensor.yield"]:
+        return
+    compare, last = ops
+    predicate = ir.IntegerAttr(compare.attributes["predicate"]).value
+    first, second = compare.operands
+    above = {3: first, 5: second}.get(predicate)
+    if above is None or list(compare.operands) != list(block.arguments)[:2]:
+        return
+    with ir.InsertionPoint(last), last.location:
+        nan = arith.CmpFOp(arith.CmpFPredicate.UNO, above, above).result
+        goes_first = arith.OrIOp(compare.results[0], nan).result
+    last.operands[0] = goes_first
+
+
 def _needed(block, roots) -> tuple[list, set]:
     """The block's ops that `roots` depend on, in order, and its arguments."""
     wanted = set(roots)
@@ -318,6 +340,7 @@ _REWRITES = {
     "linalg.generic": _rewrite_generic,
     "tm_tensor.scan": _rewrite_scan,
     "tm_tensor.scatter": _rewrite_scatter,
+    "tm_tensor.sort": _rewrite_sort,
 }
 
 

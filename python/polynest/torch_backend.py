@@ -3,7 +3,9 @@
 
 AOTAutograd makes functional graphs of what Dynamo found, for inference and for
 training. Each graph is split into regions that are compiled and ops that stay
-with eager (polynest.report() says which and why). Options, all optional:
+with eager: polynest.explain(f)(*args) says which and why, for one call,
+polynest.report() for all that was compiled, and the logger "polynest" as it
+goes, at level INFO. Options, all optional:
 
     torch.compile(f, backend="polynest", options={
         "opt_level": "default",      or "plain"
@@ -24,6 +26,7 @@ of the memory in C) are not seen.
 from __future__ import annotations
 
 import collections
+import logging
 import math
 import threading
 import time
@@ -34,7 +37,14 @@ from typing import Any, Callable, Sequence
 import torch
 import torch.fx
 
-from polynest import _capi, _lowering, env, errors, torch_rewrites
+from polynest import (
+    _capi,
+    _lowering,
+    env,
+    errors,
+    torch_repairs,
+    torch_rewrites,
+)
 from polynest import torch_frontend as frontend
 from polynest.handles import Context, Module, Options, State, Target
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
@@ -86,6 +96,7 @@ class GraphReport:
         return "\n".join(lines)
 
 
+_LOG = logging.getLogger("polynest")
 _REPORTS: list[GraphReport] = []
 _REPORTS_LIMIT = 1000
 
@@ -109,10 +120,69 @@ def explain_fallbacks() -> list[frontend.Fallback]:
     return [f for r in _REPORTS for f in r.fallbacks]
 
 
-def _add_report(item: GraphReport) -> None:
+def _add_report(item: GraphReport, seen: list[GraphReport] | None) -> None:
     if len(_REPORTS) >= _REPORTS_LIMIT:
         del _REPORTS[0]
     _REPORTS.append(item)
+    if seen is not None:
+        seen.append(item)
+    for line in str(item).splitlines():
+        _LOG.info("%s", line)
+
+
+@dataclass
+class Explanation:
+    """What became of one call of a function, see `explain`."""
+
+    result: Any
+    graphs: list[GraphReport]
+    breaks: list[str]
+
+    def __str__(self) -> str:
+        lines = [str(g) for g in self.graphs] or ["no graph was compiled"]
+        lines += [f"graph break of Dynamo: {b}" for b in self.breaks]
+        return "\n".join(lines)
+
+
+def explain(
+    function: Callable,
+    *,
+    options: dict[str, Any] | None = None,
+    dynamic: bool | None = None,
+) -> Callable[..., Explanation]:
+    """explain(f)(*args) compiles f anew, calls it, and returns what became of
+    it: `graphs`, `breaks` of Dynamo between them, and the `result`. As text,
+    each op left to eager with its element type, the reason and its place in
+    the user's source."""
+
+    def call(*args: Any, **kwargs: Any) -> Explanation:
+        seen: list[GraphReport] = []
+
+        def backend(module, example_inputs):
+            return polynest(
+                module, example_inputs, options=options, _seen=seen
+            )
+
+        counters = torch._dynamo.utils.counters["graph_break"]
+        before = collections.Counter(counters)
+        result = torch.compile(function, backend=backend, dynamic=dynamic)(
+            *args, **kwargs
+        )
+        breaks = [
+            _one_line(text)
+            for text in collections.Counter(counters) - before
+        ]
+        return Explanation(result, seen, breaks)
+
+    return call
+
+
+def _one_line(message: str) -> str:
+    """The headline of one of Dynamo's messages, with the user's place."""
+    lines = [x.strip() for x in message.splitlines() if x.strip()]
+    frame = frontend.user_frame(message)
+    place = f" ({frame[0]}:{frame[1]})" if frame else ""
+    return (lines[0] if lines else "") + place
 
 
 # -- compiled programs -----------------------------------------------------------------
@@ -401,9 +471,13 @@ def _as_expected(
         for n, have, want in zip(tensor.shape, tensor.stride(), strides)
     ):
         return tensor
-    return torch.empty_strided(
-        tensor.shape, strides, dtype=tensor.dtype
-    ).copy_(tensor)
+    sizes = tensor.shape
+    for d, (n, step) in enumerate(zip(sizes, strides)):
+        if step == 0 and n > 1:
+            # Expanded: all elements along it are one.
+            tensor = tensor.narrow(d, 0, 1)
+    made = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype)
+    return made.copy_(tensor).expand(sizes)
 
 
 # -- from a graph to something callable ---------------------------------------------------
@@ -413,15 +487,21 @@ class GraphCompiler:
     """Compiles one ATen graph for a backend call's options."""
 
     def __init__(
-        self, options: dict[str, Any], kind: str, kinds: dict[int, str]
+        self,
+        options: dict[str, Any],
+        kind: str,
+        kinds: dict[int, str],
+        seen: list[GraphReport] | None = None,
     ) -> None:
         self.options = options
+        self.seen = seen
         self.kinds = kinds
         self.report = GraphReport(kind)
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
         torch_rewrites.rewrite(module)
         graph = module.graph
+        torch_repairs.repair(graph)
         kinds = self._argument_kinds(graph)
         rejected = {}
         for node in graph.nodes:
@@ -442,7 +522,7 @@ class GraphCompiler:
                 break
         self._explain(graph, rejected, regions)
         self.report.regions = len(regions)
-        _add_report(self.report)
+        _add_report(self.report, self.seen)
         if self.report.fallbacks and (
             env.strict() or not self.options["fallback"]
         ):
@@ -599,8 +679,18 @@ class GraphCompiler:
                     str(node.target),
                     reason,
                     f"{frame[0]}:{frame[1]}" if frame else "",
+                    _dtype_name(node),
                 )
             )
+
+
+def _dtype_name(node: torch.fx.Node) -> str:
+    for source in (node, *node.all_input_nodes):
+        for value in frontend.node_values(source):
+            if isinstance(value, torch.Tensor):
+                name = str(value.dtype).removeprefix("torch.")
+                return _ELEMENT_NAMES.get(value.dtype, name)
+    return ""
 
 
 _GETITEM = frontend.operator.getitem
@@ -798,6 +888,7 @@ def polynest(
     *,
     options: dict[str, Any] | None = None,
     mode: str | None = None,
+    _seen: list[GraphReport] | None = None,
 ) -> Callable:
     """The backend function that torch.compile calls with a Dynamo graph."""
     from functorch.compile import make_boxed_func
@@ -817,7 +908,8 @@ def polynest(
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            built = GraphCompiler(checked, kind, kinds).compile(graph)
+            compiler = GraphCompiler(checked, kind, kinds, _seen)
+            built = compiler.compile(graph)
             return make_boxed_func(built)
 
         return compile_graph

@@ -432,7 +432,399 @@ def _min(x):
     return NotImplemented if x.dtype == torch.bool else x.amin()
 
 
+# -- sorting ----------------------------------------------------------------------
+
+
+def _positions(x):
+    return torch.zeros((), dtype=torch.int64, device=x.device)
+
+
+def _once(function):
+    """A decomposition that uses its own op: the inner use is left alone."""
+    state = threading.local()
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        if getattr(state, "inside", False):
+            return NotImplemented
+        state.inside = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            state.inside = False
+
+    return wrapped
+
+
+def _sorted(x, dim, descending):
+    """Sorted values and their places, in order where equal, as eager has it."""
+    if x.dim() == 0:
+        return x.clone(), _positions(x)
+    if x.dtype in (torch.bool, torch.uint8):
+        # The text has no unsigned types.
+        values, places = aten.sort.default(x.to(torch.int16), dim, descending)
+        return values.to(x.dtype), places
+    return aten.sort.default(x, dim, descending)
+
+
+@_replaces(aten.sort.default)
+@_once
+def _sort(x, dim=-1, descending=False):
+    if x.numel() == 0:
+        return NotImplemented
+    return _sorted(x, dim, descending)
+
+
+@_replaces(aten.sort.stable)
+def _sort_stable(x, *, stable, dim=-1, descending=False):
+    if x.numel() == 0:
+        return NotImplemented
+    return aten.sort.default(x, dim, descending)
+
+
+@_replaces(aten.topk.default)
+def _topk(x, k, dim=-1, largest=True, sorted=True):
+    # Which of several equal elements are taken is not defined; of floats few
+    # are equal.
+    if x.numel() == 0 or not x.is_floating_point():
+        return NotImplemented
+    values, places = aten.sort.default(x, dim, largest)
+    if x.dim() == 0:
+        return values, places
+    return values.narrow(dim, 0, k), places.narrow(dim, 0, k)
+
+
+@_replaces(aten.kthvalue.default)
+def _kthvalue(x, k, dim=-1, keepdim=False):
+    if x.numel() == 0 or not x.is_floating_point():
+        return NotImplemented
+    values, places = aten.sort.default(x, dim, False)
+    if x.dim() == 0:
+        return values, places
+    values, places = (t.narrow(dim, k - 1, 1) for t in (values, places))
+    if not keepdim:
+        values, places = values.squeeze(dim), places.squeeze(dim)
+    return values, places
+
+
+def _median_of(x, dim, keepdim, ignore_nan):
+    values, places = aten.sort.default(x, dim, False)
+    n = x.size(dim)
+    # NaN stands last: the first of them is at `numbers`.
+    numbers = n - (x != x).sum(dim, keepdim=True)
+    if ignore_nan:
+        at = (numbers - 1).clamp(min=0) // 2
+    else:
+        at = torch.where(numbers < n, numbers, (n - 1) // 2)
+    values, places = (t.gather(dim, at) for t in (values, places))
+    if not keepdim:
+        values, places = values.squeeze(dim), places.squeeze(dim)
+    return values, places
+
+
+def _median_dim(ignore_nan):
+    def median(x, dim, keepdim=False):
+        if x.numel() == 0 or not x.is_floating_point():
+            return NotImplemented
+        if x.dim() == 0:
+            return x.clone(), _positions(x)
+        return _median_of(x, dim % x.dim(), keepdim, ignore_nan)
+
+    return median
+
+
+def _median(ignore_nan):
+    def median(x):
+        if x.numel() == 0 or not x.is_floating_point():
+            return NotImplemented
+        return _median_of(x.reshape(-1), 0, False, ignore_nan)[0]
+
+    return median
+
+
+_TABLE[aten.median.dim] = _median_dim(False)
+_TABLE[aten.nanmedian.dim] = _median_dim(True)
+_TABLE[aten.median.default] = _median(False)
+_TABLE[aten.nanmedian.default] = _median(True)
+
+
+@_replaces(aten.searchsorted.Tensor)
+def _searchsorted(
+    rows, x, *, out_int32=False, right=False, side=None, sorter=None
+):
+    if rows.numel() == 0 or x.numel() == 0:
+        return NotImplemented
+    right = right or side == "right"
+    n = rows.size(-1)
+    low = torch.zeros(x.shape, dtype=torch.int64)
+    high = torch.full(x.shape, n, dtype=torch.int64)
+    if sorter is not None:
+        rows = rows.gather(-1, sorter)
+    # A binary search for all at once: the interval halves at each step.
+    for _ in range(n.bit_length()):
+        middle = (low + high) // 2
+        at = middle.clamp(max=n - 1)
+        value = rows[at] if rows.dim() == 1 else rows.gather(-1, at)
+        # So written that NaN goes where eager has it.
+        after = ~(value > x) if right else ~(value >= x)
+        after = after & (low < high)
+        low = torch.where(after, middle + 1, low)
+        high = torch.where(after, high, middle)
+    return low.to(torch.int32) if out_int32 else low
+
+
+@_replaces(aten.searchsorted.Scalar)
+def _searchsorted_scalar(
+    rows, x, *, out_int32=False, right=False, side=None, sorter=None
+):
+    if rows.dtype == torch.bool or rows.numel() == 0:
+        return NotImplemented
+    return _searchsorted(
+        rows,
+        torch.full((), x, dtype=rows.dtype),
+        out_int32=out_int32,
+        right=right,
+        side=side,
+        sorter=sorter,
+    )
+
+
+@_replaces(aten.bucketize.Tensor)
+def _bucketize(x, boundaries, *, out_int32=False, right=False):
+    return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
+@_replaces(aten.bucketize.Scalar)
+def _bucketize_scalar(x, boundaries, *, out_int32=False, right=False):
+    return _searchsorted_scalar(
+        boundaries, x, out_int32=out_int32, right=right
+    )
+
+
+# -- scans ---------------------------------------------------------------------------
+
+
+def _scan(parts, dim, combine):
+    """Inclusive scan by doubling: log2(n) steps, each on whole tensors."""
+    n, step = parts[0].size(dim), 1
+    while step < n:
+        left = [p.narrow(dim, 0, n - step) for p in parts]
+        right = [p.narrow(dim, step, n - step) for p in parts]
+        both = combine(left, right)
+        parts = [
+            torch.cat([p.narrow(dim, 0, step), b], dim)
+            for p, b in zip(parts, both)
+        ]
+        step *= 2
+    return parts
+
+
+def _running(x, dim, better):
+    if x.numel() == 0 or x.dtype in (torch.bool, torch.uint8):
+        return NotImplemented
+    if x.dim() == 0:
+        return x.clone(), _positions(x)
+    dim = dim % x.dim()
+    if not isinstance(x.size(dim), int):
+        return NotImplemented
+    shape = [1] * x.dim()
+    shape[dim] = x.size(dim)
+    places = torch.arange(x.size(dim)).view(shape).expand(x.shape)
+
+    def combine(left, right):
+        (a, i), (b, j) = left, right
+        # The later of equal ones; after NaN, the last NaN.
+        later = (b != b) | ((a == a) & better(b, a))
+        return [torch.where(later, b, a), torch.where(later, j, i)]
+
+    return tuple(_scan([x, places], dim, combine))
+
+
+@_replaces(aten.cummax.default)
+def _cummax(x, dim):
+    return _running(x, dim, torch.ge)
+
+
+@_replaces(aten.cummin.default)
+def _cummin(x, dim):
+    return _running(x, dim, torch.le)
+
+
+@_replaces(aten.logcumsumexp.default)
+def _logcumsumexp(x, dim):
+    if x.numel() == 0 or x.is_complex() or not x.is_floating_point():
+        return NotImplemented
+    if x.dim() == 0:
+        return x.clone()
+    if not isinstance(x.size(dim), int):
+        return NotImplemented
+    wide = x.to(torch.float32) if _is_low(x) else x
+
+    def combine(left, right):
+        (a,), (b,) = left, right
+        high = torch.maximum(a, b)
+        low = torch.minimum(a, b)
+        # Two infinities of one sign: their difference is NaN.
+        same = (high == low) & (torch.abs(high) == math.inf)
+        return [torch.where(same, high, high + torch.log1p(torch.exp(low - high)))]
+
+    return _scan([wide], dim % x.dim(), combine)[0].to(x.dtype)
+
+
+# -- distances and lengths -------------------------------------------------------------
+
+
+@_replaces(aten._cdist_forward.default)
+def _cdist(a, b, p, compute_mode):
+    if a.numel() == 0 or b.numel() == 0 or _is_low(a):
+        return NotImplemented
+    d = torch.abs(a.unsqueeze(-2) - b.unsqueeze(-3))
+    return _length(d, p, -1)
+
+
+def _length(d, p, dim):
+    """The p-norm of magnitudes."""
+    if p == 0:
+        return (d != 0).to(d.dtype).sum(dim)
+    if p == 1:
+        return d.sum(dim)
+    if p == 2:
+        return torch.sqrt((d * d).sum(dim))
+    if p == math.inf:
+        return d.amax(dim)
+    return torch.pow(torch.pow(d, p).sum(dim), 1.0 / p)
+
+
+@_replaces(aten._pdist_forward.default)
+def _pdist(x, p=2.0):
+    n = x.size(0)
+    if x.numel() == 0 or _is_low(x) or not isinstance(n, int) or n < 2:
+        return NotImplemented
+    first, second = torch.triu_indices(n, n, 1).unbind(0)
+    return _length(torch.abs(x[first] - x[second]), p, -1)
+
+
+@_replaces(aten.hypot.default)
+def _hypot(a, b):
+    dtype = torch.result_type(a, b)
+    if dtype != torch.float32 and dtype not in _LOW_PRECISION:
+        return NotImplemented
+    # In f64 no square of an f32 overflows or vanishes.
+    x, y = a.to(torch.float64), b.to(torch.float64)
+    out = torch.sqrt(x * x + y * y).to(dtype)
+    infinite = (torch.abs(a) == math.inf) | (torch.abs(b) == math.inf)
+    return torch.where(infinite, math.inf, out)
+
+
+def _ramp(n, dim, rank, step=1, start=0):
+    """start, start + step... along one of `rank` dimensions."""
+    shape = [1] * rank
+    shape[dim] = n
+    return (torch.arange(n) * step + start).view(shape)
+
+
+@_replaces(aten.as_strided.default, aten.as_strided_copy.default)
+def _as_strided(x, size, stride, storage_offset=None):
+    places = _strided_places(x, size, stride, storage_offset)
+    if places is None:
+        return NotImplemented
+    return x.reshape(-1)[places]
+
+
+@_replaces(aten.as_strided_scatter.default)
+def _as_strided_scatter(x, source, size, stride, storage_offset=None):
+    places = _strided_places(x, size, stride, storage_offset)
+    if places is None or source.dtype != x.dtype:
+        return NotImplemented
+    flat = x.reshape(-1).scatter(0, places.reshape(-1), source.reshape(-1))
+    return flat.view(x.shape)
+
+
+def _strided_places(x, size, stride, offset):
+    """Which element of a contiguous x is each of the result; None where that
+    is not known, or where one is outside of x."""
+    numbers = [*x.shape, *x.stride(), *size, *stride]
+    start = 0 if offset is None else offset - x.storage_offset()
+    if not all(isinstance(n, int) for n in [*numbers, start]):
+        return None
+    last = start + sum((n - 1) * s for n, s in zip(size, stride))
+    if not x.is_contiguous() or 0 in size:
+        return None
+    if start < 0 or last >= x.numel():
+        return None
+    places = torch.full((), start, dtype=torch.int64)
+    for d, (n, step) in enumerate(zip(size, stride)):
+        places = places + _ramp(n, d, len(size), step)
+    return places.expand(size)
+
+
+@_replaces(aten.diagonal_scatter.default)
+def _diagonal_scatter(x, source, offset=0, dim1=0, dim2=1):
+    moved = torch.movedim(x, (dim1, dim2), (0, 1))
+    length = source.size(-1)
+    if not isinstance(length, int) or source.dtype != x.dtype or not length:
+        return NotImplemented
+    rows = torch.arange(length) + max(-offset, 0)
+    cols = torch.arange(length) + max(offset, 0)
+    values = torch.movedim(source, -1, 0)
+    out = aten.index_put.default(moved, [rows, cols], values)
+    return torch.movedim(out, (0, 1), (dim1, dim2))
+
+
 # -- pooling -------------------------------------------------------------------------
+
+
+def _windows(n, out):
+    """Places that adaptive pools read, [out, longest], and which are real."""
+    starts = [i * n // out for i in range(out)]
+    ends = [-(-(i + 1) * n // out) for i in range(out)]
+    longest = max(e - s for s, e in zip(starts, ends))
+    at = torch.arange(out)
+    start, end = at * n // out, ((at + 1) * n + out - 1) // out
+    places = start.unsqueeze(1) + torch.arange(longest)
+    return places.clamp(max=n - 1), places < end.unsqueeze(1)
+
+
+def _adaptive_max_pool(dims):
+    def pool(x, output_size):
+        if not x.is_floating_point() or x.numel() == 0:
+            return NotImplemented
+        sizes = list(x.shape[-dims:])
+        numbers = [*sizes, *output_size]
+        if not all(isinstance(n, int) and n > 0 for n in numbers):
+            return NotImplemented
+        whole, flat, real = x, 0, True
+        # Each dimension becomes two: the result's, and the window's.
+        for d in range(dims):
+            places, valid = _windows(sizes[d], output_size[d])
+            whole = whole.index_select(
+                x.dim() - dims + 2 * d, places.reshape(-1)
+            ).unflatten(x.dim() - dims + 2 * d, list(places.shape))
+            shape = [1] * (2 * dims)
+            shape[2 * d], shape[2 * d + 1] = places.shape
+            flat = flat * sizes[d] + places.view(shape)
+            real = valid.view(shape) & real
+        outer = list(range(x.dim() - dims))
+        order = [2 * d for d in range(dims)]
+        order += [2 * d + 1 for d in range(dims)]
+        lead = len(outer)
+        whole = whole.permute(outer + [lead + o for o in order])
+        whole = whole.flatten(lead + dims)
+        flat, real = (
+            t.permute(order).flatten(dims) for t in (flat, real)
+        )
+        whole = torch.where(real, whole, -math.inf)
+        best = whole.amax(-1, keepdim=True)
+        at = _first_index(whole, whole.dim() - 1, best, True)
+        index = flat.expand(whole.shape).gather(-1, at)
+        return best.squeeze(-1), index.squeeze(-1)
+
+    return pool
+
+
+_TABLE[aten.adaptive_max_pool2d.default] = _adaptive_max_pool(2)
+_TABLE[aten.adaptive_max_pool3d.default] = _adaptive_max_pool(3)
+
 
 
 @_replaces(aten.max_pool2d_with_indices.default)
@@ -481,6 +873,126 @@ def _split_with_sizes(x, sizes, dim=0):
         out.append(aten.slice.Tensor(x, dim, start, start + size))
         start = start + size
     return out
+
+
+# -- copies of views, and other small ones -------------------------------------------
+
+for _name in (
+    "alias as_strided detach diagonal expand permute select slice squeeze t "
+    "transpose unfold unsqueeze view"
+).split():
+    for _overload in getattr(aten, _name + "_copy").overloads():
+        if _overload.endswith("out"):
+            continue
+        _view = getattr(getattr(aten, _name), _overload, None)
+        _copy = getattr(getattr(aten, _name + "_copy"), _overload)
+        if _view is not None and _copy not in _TABLE:
+            _TABLE[_copy] = functools.partial(
+                lambda view, *args, **kwargs: view(*args, **kwargs).clone(),
+                _view,
+            )
+
+
+@_replaces(aten.narrow_copy.default)
+def _narrow_copy(x, dim, start, length):
+    return x.narrow(dim, start, length).clone()
+
+
+@_replaces(aten.dist.default)
+def _dist(a, b, p=2):
+    if not _is_plain_float(a) or _is_low(a) or a.numel() == 0:
+        return NotImplemented
+    d = torch.abs(a - b)
+    return _length(d, p, list(range(d.dim())))
+
+
+@_replaces(aten.angle.default)
+def _angle(x):
+    if x.is_complex():
+        return NotImplemented
+    if not x.is_floating_point():
+        return torch.where(x < 0, math.pi, 0.0)
+    out = torch.where(x < 0, math.pi, 0.0).to(x.dtype)
+    return torch.where(x != x, x, out)
+
+
+@_replaces(aten.roll.default)
+def _roll(x, shifts, dims=()):
+    if len(shifts) == len(dims) or len(dims) or x.numel() == 0:
+        return NotImplemented
+    return torch.roll(x.reshape(-1), shifts, [0]).view(x.shape)
+
+
+@_replaces(aten.gather.default)
+def _gather(x, dim, index, *, sparse_grad=False):
+    if x.dim() and index.dim():
+        return NotImplemented
+    # A rank of 0 counts as one element.
+    row = x.unsqueeze(0) if x.dim() == 0 else x
+    out = aten.gather.default(row, dim, index.reshape(-1))
+    return out.view(index.shape)
+
+
+@_replaces(aten.put.default)
+def _put(x, index, source, accumulate=False):
+    if x.numel() == 0 or index.numel() == 0:
+        return NotImplemented
+    flat = aten.index_put.default(
+        x.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate
+    )
+    return flat.view(x.shape)
+
+
+@_replaces(aten.masked_scatter.default)
+def _masked_scatter(x, mask, source):
+    if x.shape == mask.shape:
+        return NotImplemented
+    x, mask = torch.broadcast_tensors(x, mask)
+    return aten.masked_scatter.default(x.clone(), mask.clone(), source)
+
+
+def _of_rank_0(op):
+    def extreme(x, dim=(), keepdim=False):
+        return NotImplemented if x.dim() else x.clone()
+
+    return extreme
+
+
+_TABLE[aten.amax.default] = _of_rank_0(aten.amax.default)
+_TABLE[aten.amin.default] = _of_rank_0(aten.amin.default)
+
+
+@_replaces(aten.scatter_add.default)
+def _scatter_add(x, dim, index, source):
+    # torch-mlir crashes on a dimension counted from the end.
+    if dim >= 0 or x.dim() == 0:
+        return NotImplemented
+    return aten.scatter_add.default(x, dim + x.dim(), index, source)
+
+
+@_replaces(aten.index_reduce.default)
+def _index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    if x.numel() == 0 or source.numel() == 0 or not x.is_floating_point():
+        return NotImplemented
+    if x.dim() == 0:
+        row = aten.index_reduce.default(
+            x.reshape(1),
+            0,
+            index.reshape(-1),
+            source.reshape(-1),
+            reduce,
+            include_self=include_self,
+        )
+        return row.view([])
+    if source.dim() == 0:
+        return NotImplemented
+    dim = dim % x.dim()
+    shape = [1] * x.dim()
+    shape[dim] = index.numel()
+    places = index.view(shape).expand(source.shape)
+    return aten.scatter_reduce.two(
+        x, dim, places, source, reduce, include_self=include_self
+    )
 
 
 # -- where torch-mlir differs from eager -----------------------------------------
@@ -625,23 +1137,6 @@ def _shift(a, b, left):
     return torch.where(wild, 0, out) if left else out
 
 
-def _once(function):
-    """A decomposition that uses its own op: the inner use is left alone."""
-    state = threading.local()
-
-    @functools.wraps(function)
-    def wrapped(*args, **kwargs):
-        if getattr(state, "inside", False):
-            return NotImplemented
-        state.inside = True
-        try:
-            return function(*args, **kwargs)
-        finally:
-            state.inside = False
-
-    return wrapped
-
-
 @_replaces(
     aten.__lshift__.Tensor,
     aten.__lshift__.Scalar,
@@ -694,7 +1189,16 @@ def _pow(x, exponent):
     return NotImplemented if simple is None else simple()
 
 
-@_replaces(aten.cumsum.default, aten.cumprod.default)
+@_replaces(aten.cumprod.default)
+def _cumprod(x, dim, *, dtype=None):
+    if x.dim() == 0:
+        return _scan_scalar(x, dim, dtype=dtype)
+    if dtype is None or x.numel() == 0:
+        return NotImplemented
+    return aten.cumprod.default(x.to(dtype), dim)
+
+
+@_replaces(aten.cumsum.default)
 def _scan_scalar(x, dim, *, dtype=None):
     if x.dim() != 0:
         return NotImplemented
@@ -734,4 +1238,6 @@ def decomposition_table() -> dict:
     """The whole table, for aot_autograd."""
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-    return {**get_decomposition_table(), **_TABLE}
+    from polynest import torch_special
+
+    return {**get_decomposition_table(), **torch_special.TABLE, **_TABLE}

@@ -23,6 +23,7 @@ import torch.fx
 from torch.fx.node import map_arg
 
 from polynest import _lowering
+from polynest.torch_repairs import ALLOCATION
 
 aten = torch.ops.aten
 
@@ -90,14 +91,17 @@ class Program:
 
 @dataclass(frozen=True)
 class Fallback:
-    """An op that stays with eager, and why."""
+    """An op that stays with eager, and why. `place` is in the user's source,
+    `dtype` that of the result, or of the first tensor where there is none."""
 
     op: str
     reason: str
     place: str = ""
+    dtype: str = ""
 
     def __str__(self) -> str:
-        return f"{self.op}: {self.reason}" + (
+        of = f" of {self.dtype}" if self.dtype else ""
+        return f"{self.op}{of}: {self.reason}" + (
             f" ({self.place})" if self.place else ""
         )
 
@@ -113,12 +117,8 @@ class RegionRefused(Exception):
 
 # -- which nodes can be compiled at all -------------------------------------
 
-# Ops whose lowering by torch-mlir differs from eager, or that make no sense
-# inside a region.
+# Ops that torch-mlir has no lowering for, with a better reason than it gives.
 _NEVER = {
-    aten.sort.default: "order of NaN differs in torch-mlir's sort",
-    aten.sort.stable: "order of NaN differs in torch-mlir's sort",
-    aten.topk.default: "order of NaN differs in torch-mlir's sort",
     aten.mkldnn_rnn_layer.default: "oneDNN's own op",
 }
 
@@ -153,19 +153,21 @@ def tensor_refusal(value: torch.Tensor) -> str | None:
 def refusal(node: torch.fx.Node) -> str | None:
     """Why a node cannot be in a region, as far as can be said ahead."""
     target = node.target
-    if target is operator.getitem:
+    if target is operator.getitem or target is ALLOCATION:
         return None
     if not isinstance(target, torch._ops.OpOverload):
         return "not an ATen op"
     if target in _NEVER:
         return _NEVER[target]
     tags = target.tags
-    if torch.Tag.nondeterministic_seeded in tags:
+    if draws(node):
         return "random numbers come from eager's generator"
     if torch.Tag.data_dependent_output in tags:
         return "the value of a tensor is needed on the host"
     if torch.Tag.dynamic_output_shape in tags and not _plain_index(node):
         return "the size of the result depends on values"
+    if _writes_by_mask(node):
+        return "which value goes where depends on a mask"
     if target._schema.is_mutable:
         return "the op writes to its input"
     for source in [*node.all_input_nodes, node]:
@@ -181,6 +183,13 @@ def refusal(node: torch.fx.Node) -> str | None:
     return None
 
 
+def draws(node: torch.fx.Node) -> bool:
+    """Whether an op takes numbers from eager's generator."""
+    return torch.Tag.nondeterministic_seeded in getattr(
+        node.target, "tags", ()
+    )
+
+
 def _plain_index(node: torch.fx.Node) -> bool:
     """Whether an indexing op has no mask, so that its size is known."""
     if node.target is not aten.index.Tensor:
@@ -189,6 +198,16 @@ def _plain_index(node: torch.fx.Node) -> bool:
     return all(
         i is None or i.meta["val"].dtype not in masks for i in node.args[1]
     )
+
+
+def _writes_by_mask(node: torch.fx.Node) -> bool:
+    """Whether an indexed update has a mask and more than one value."""
+    if node.target is not aten.index_put.default:
+        return False
+    masks = (torch.bool, torch.uint8)
+    return any(
+        i is not None and i.meta["val"].dtype in masks for i in node.args[1]
+    ) and any(n != 1 for n in node.args[2].meta["val"].shape)
 
 
 # Views and copies alone are not worth a region: eager's views are free.
@@ -234,12 +253,15 @@ def partition(
     nodes of one level that can be compiled form one region, which runs before
     the eager nodes of that level, so that no cycle can arise. Numbers (sizes
     and what is computed from them) belong to no region: each region computes
-    those it needs. Linear in nodes and edges.
+    those it needs. Eager ops that draw random numbers keep their order: in one
+    level it is that of the graph, and no level is lower than that of the one
+    before. Linear in nodes and edges.
     """
     level: dict[torch.fx.Node, int] = {}
     inside: dict[torch.fx.Node, bool] = {}
     late: dict[torch.fx.Node, bool] = {}  # waits for eager ops of its level
     members: dict[int, list[torch.fx.Node]] = {}
+    drawn = 0  # level of the last random numbers
     for node in graph.nodes:
         before = node.all_input_nodes
         if node.op != "call_function":
@@ -250,13 +272,19 @@ def partition(
         if node.target is operator.getitem:
             inside[node] = not number and inside[node.args[0]]
         else:
-            inside[node] = not number and node.name not in rejected
+            inside[node] = (
+                not number
+                and node.name not in rejected
+                and node.target is not ALLOCATION
+            )
         step = 1 if inside[node] else 0
         level[node] = max(
             (level[p] + (step if late[p] else 0) for p in before), default=0
         )
+        if draws(node):
+            level[node] = drawn = max(level[node], drawn)
         late[node] = not inside[node] and (
-            not number
+            not (number or node.target is ALLOCATION)
             or any(late[p] and level[p] == level[node] for p in before)
         )
         if inside[node]:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What stays with eager: how it is told, its order, tensors without elements."""
+
+import logging
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+from conftest import compiled  # noqa: E402
+
+import polynest  # noqa: E402
+from polynest import torch_backend  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("fresh_torch")
+
+
+def with_sort(x):
+    y = torch.relu(x).sum(0)
+    z = torch.linalg.qr(x)[1] * 2
+    return y + z
+
+
+def test_explain_names_the_op_its_type_and_place():
+    x = torch.randn(5, 6)
+    told = polynest.explain(with_sort)(x)
+    (graph,) = told.graphs
+    (left,) = graph.fallbacks
+    assert "qr" in left.op and left.dtype == "f32" and left.reason
+    line = with_sort.__code__.co_firstlineno + 2
+    assert left.place == f"{__file__}:{line}"
+    assert f"{left.op} of f32: {left.reason} ({left.place})" in str(told)
+    torch.testing.assert_close(told.result, with_sort(x))
+
+
+def test_explain_takes_options_and_counts_graph_breaks():
+    def broken(x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        return y + 1
+
+    x = torch.randn(5)
+    told = polynest.explain(broken, options={"numerics": "strict"})(x)
+    assert len(told.graphs) == 2 and len(told.breaks) == 1
+    assert "graph break" in str(told)
+    torch.testing.assert_close(told.result, x * 2 + 1)
+    # Every call explains anew.
+    assert len(polynest.explain(broken)(x).graphs) == 2
+    with pytest.raises(Exception, match="unknown option"):
+        polynest.explain(broken, options={"nonsense": True})(x)
+
+
+def test_log_names_what_is_left(caplog):
+    with caplog.at_level(logging.INFO, logger="polynest"):
+        compiled(with_sort)(torch.randn(4, 4))
+    text = caplog.text
+    assert "qr.default of f32" in text and __file__ in text
+
+
+def test_random_ops_keep_their_order():
+    def draws(x):
+        low = torch.linalg.qr(x)[1]
+        late = torch.rand_like(torch.relu(low * 3))
+        early = torch.rand_like(x)
+        return late * 2, early + 1
+
+    x = torch.randn(4, 4)
+    torch.manual_seed(3)
+    want = draws(x)
+    torch.manual_seed(3)
+    have = compiled(draws)(x)
+    for h, w in zip(have, want):
+        torch.testing.assert_close(h, w)
+    # The second is computed before the first could be.
+    assert torch_backend.explain_fallbacks()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, e: torch.cat([x, e]) * 2,
+        lambda x, e: torch.cat([e, e]) * 2,
+        lambda x, e: e.sum() + x,
+        lambda x, e: e.sum(0) + x,
+        lambda x, e: e.prod() + x,
+        lambda x, e: e.mean(0) + x,
+        lambda x, e: (e > 0).all() | (x > 0),
+        lambda x, e: (e > 0).any() | (x > 0),
+        lambda x, e: torch.mm(e.t(), e) + 1,
+        lambda x, e: torch.addmm(x[0], e.t(), e),
+        lambda x, e: torch.exp(e) * 2 + e,
+        lambda x, e: (e.t().relu(), x.relu()),
+        lambda x, e: torch.softmax(e, 1),
+        lambda x, e: torch.nn.functional.pad(e, (1, 1, 1, 1), value=3.0),
+        lambda x, e: x.index_add(0, torch.zeros(0, dtype=torch.int64), e),
+        lambda x, e: x.index_select(0, torch.zeros(0, dtype=torch.int64)),
+        lambda x, e: (e.std(), e.var(0)),
+        lambda x, e: torch.nn.functional.mse_loss(e, e),
+        lambda x, e: torch.layer_norm(e, (6,)),
+        lambda x, e: torch.nn.functional.conv1d(e.view(0, 6, 1), x[:, :, None]),
+        lambda x, e: e.long().sum(0) + e.bool().sum(),
+    ],
+)
+def test_tensors_without_elements_are_not_left(function):
+    x, e = torch.randn(5, 6), torch.randn(0, 6)
+    want = function(x, e)
+    have = compiled(function)(x, e)
+    leaves = torch.utils._pytree.tree_leaves
+    for h, w in zip(leaves(have), leaves(want)):
+        assert h.stride() == w.stride()
+        torch.testing.assert_close(h, w, equal_nan=True)
+    assert not torch_backend.explain_fallbacks(), torch_backend.report()
