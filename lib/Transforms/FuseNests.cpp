@@ -248,6 +248,58 @@ static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
   return bytes;
 }
 
+/// True if nothing is computed: elements move, or are filled in.
+static bool onlyMoves(Nest &nest) {
+  return !nest.root
+              ->walk([](Operation *op) {
+                return isa<AffineForOp, AffineLoadOp, AffineStoreOp,
+                           AffineApplyOp, AffineYieldOp, arith::ConstantOp>(op)
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// True if contractions inside the outermost `depth` loops lose nothing when
+/// what the producer moves is moved for each iteration of those: they are
+/// contractions there too, and what else they read, and would pack again, is
+/// little beside it. So is a convolution in small groups, of each group. What
+/// is bound once is packed once, in layouts that suit it, and stays as it is.
+static bool keepsContractions(Nest &producer, Nest &consumer, unsigned depth) {
+  if (!onlyMoves(producer) || consumer.getNumParallel() < depth)
+    return false;
+  llvm::SmallPtrSet<Value, 2> moved;
+  for (const Access &access : producer.accesses)
+    if (access.isWrite)
+      moved.insert(access.memref);
+  bool found = false;
+  for (AffineForOp loop : consumer.bodyAt(depth)->getOps<AffineForOp>()) {
+    Nest inner(loop);
+    if (!inner.getContraction())
+      continue;
+    found = true;
+    SmallVector<Access, 4> fromProducer, others;
+    for (const Access &access : inner.accesses)
+      if (!access.isWrite)
+        (moved.contains(access.memref) ? fromProducer : others)
+            .push_back(access);
+    llvm::erase_if(others, [&](const Access &read) {
+      return llvm::any_of(inner.accesses, [&](const Access &access) {
+        return access.isWrite && access.memref == read.memref;
+      });
+    });
+    if (llvm::any_of(others, [](const Access &access) {
+          return isConstantInput(access.memref);
+        }))
+      return false;
+    std::optional<uint64_t> bytes = getFootprintBytes(fromProducer, loop);
+    std::optional<uint64_t> again = getFootprintBytes(others, loop);
+    if (!bytes || !again || *again > *bytes / 4)
+      return false;
+  }
+  return found;
+}
+
 static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   FusionCost cost;
   cost.accesses = producer.accesses.size() + consumer.accesses.size();
@@ -269,6 +321,9 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   std::optional<unsigned> contractionA = producer.getContraction();
   std::optional<unsigned> contractionB = consumer.getContraction();
   bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
+  if (contractionB && cost.flows &&
+      keepsContractions(producer, consumer, depth))
+    contractionB.reset();
   // Tiling needs the loops around the reduction, all parallel, and nothing
   // but straight code beside it.
   if (contractionA)

@@ -8,7 +8,9 @@
 // producer that would be computed again is not (@again), a store between whose
 // value is needed keeps its place (@order), rows that do not fit the cache stay
 // apart (@large), arguments that may overlap are left (@overlap), and what
-// constants decide stays apart (@bound) unless it is more than they are (@grows).
+// constants decide stays apart (@bound) unless it is more than they are (@grows). The padding of a
+// convolution stays whole where the weights of a group are more than a quarter of
+// its image (@wide), or bound once (@packed).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -397,6 +399,121 @@ func.func @grows(%c: memref<8xf32> {polynest.constant}, %x: memref<4x8xf32>,
       %b = affine.load %x[%i, %j] : memref<4x8xf32>
       %d = arith.mulf %a, %b : f32
       affine.store %d, %r[%i, %j] : memref<4x8xf32>
+    }
+  }
+  return
+}
+
+// 16 x 16 x 3 x 3 weights are 9216 bytes, a padded image 20736.
+// CHECK-LABEL: func @wide
+//       CHECK: memref.alloc() : memref<2x64x16x18x18xf32>
+//       CHECK: return
+func.func @wide(%x: memref<2x64x16x16x16xf32>, %w: memref<64x16x16x3x3xf32>,
+                 %r: memref<2x64x16x16x16xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x64x16x18x18xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 16 {
+        affine.for %h = 0 to 18 {
+          affine.for %v = 0 to 18 {
+            affine.store %zero, %p[%n, %g, %c, %h, %v] : memref<2x64x16x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 16 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            %0 = affine.load %x[%n, %g, %c, %h, %v] : memref<2x64x16x16x16xf32>
+            affine.store %0, %p[%n, %g, %c, %h + 1, %v + 1] : memref<2x64x16x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %f = 0 to 16 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            affine.store %zero, %r[%n, %g, %f, %h, %v] : memref<2x64x16x16x16xf32>
+            affine.for %c = 0 to 16 {
+              affine.for %s = 0 to 3 {
+                affine.for %t = 0 to 3 {
+                  %0 = affine.load %p[%n, %g, %c, %h + %s, %v + %t] : memref<2x64x16x18x18xf32>
+                  %1 = affine.load %w[%g, %f, %c, %s, %t] : memref<64x16x16x3x3xf32>
+                  %2 = affine.load %r[%n, %g, %f, %h, %v] : memref<2x64x16x16x16xf32>
+                  %3 = arith.mulf %0, %1 : f32
+                  %4 = arith.addf %2, %3 : f32
+                  affine.store %4, %r[%n, %g, %f, %h, %v] : memref<2x64x16x16x16xf32>
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @packed
+//       CHECK: memref.alloc() : memref<2x64x8x18x18xf32>
+//       CHECK: return
+func.func @packed(%x: memref<2x64x8x16x16xf32>, %w: memref<64x8x8x3x3xf32> {polynest.constant},
+                 %r: memref<2x64x8x16x16xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x64x8x18x18xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        affine.for %h = 0 to 18 {
+          affine.for %v = 0 to 18 {
+            affine.store %zero, %p[%n, %g, %c, %h, %v] : memref<2x64x8x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            %0 = affine.load %x[%n, %g, %c, %h, %v] : memref<2x64x8x16x16xf32>
+            affine.store %0, %p[%n, %g, %c, %h + 1, %v + 1] : memref<2x64x8x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %f = 0 to 8 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            affine.store %zero, %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+            affine.for %c = 0 to 8 {
+              affine.for %s = 0 to 3 {
+                affine.for %t = 0 to 3 {
+                  %0 = affine.load %p[%n, %g, %c, %h + %s, %v + %t] : memref<2x64x8x18x18xf32>
+                  %1 = affine.load %w[%g, %f, %c, %s, %t] : memref<64x8x8x3x3xf32>
+                  %2 = affine.load %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+                  %3 = arith.mulf %0, %1 : f32
+                  %4 = arith.addf %2, %3 : f32
+                  affine.store %4, %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+                }
+              }
+            }
+          }
+        }
+      }
     }
   }
   return

@@ -5,7 +5,8 @@
 // to the stack (@rows); two reductions of one input run together (@siblings); a
 // transposing copy becomes an access (@transposed); a producer with two readers
 // is computed once (@diamond); unit loops do not hinder (@unit); nests in
-// between step aside (@between); nests inside scf.for merge too (@region).
+// between step aside (@between); nests inside scf.for merge too (@region);
+// the padding of a convolution in small groups is that of one group (@groups).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -354,6 +355,73 @@ func.func @region(%x: memref<40xf32> {polynest.mutable},
       %a = affine.load %t[%i] : memref<40xf32>
       %b = arith.negf %a : f32
       affine.store %b, %o[%i] : memref<40xf32>
+    }
+  }
+  return
+}
+
+// Of a group 8 x 8 x 3 x 3 weights are 2304 bytes, beside a padded
+// image of 10368.
+// CHECK-LABEL: func @groups
+//       CHECK: affine.for %{{.+}} = 0 to 2 {
+//       CHECK:   affine.for %{{.+}} = 0 to 64 {
+//       CHECK:     memref.alloca(){{.*}} : memref<8x18x18xf32>
+//       CHECK:     affine.for %{{.+}} = 0 to 8 {
+//       CHECK:       affine.for %{{.+}} = 0 to 18 {
+//       CHECK:       affine.for %{{.+}} = 0 to 16 {
+//       CHECK:     affine.for %{{.+}} = 0 to 8 {
+//       CHECK:       arith.mulf
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @groups(%x: memref<2x64x8x16x16xf32>, %w: memref<64x8x8x3x3xf32>,
+                 %r: memref<2x64x8x16x16xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x64x8x18x18xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        affine.for %h = 0 to 18 {
+          affine.for %v = 0 to 18 {
+            affine.store %zero, %p[%n, %g, %c, %h, %v] : memref<2x64x8x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            %0 = affine.load %x[%n, %g, %c, %h, %v] : memref<2x64x8x16x16xf32>
+            affine.store %0, %p[%n, %g, %c, %h + 1, %v + 1] : memref<2x64x8x18x18xf32>
+          }
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %g = 0 to 64 {
+      affine.for %f = 0 to 8 {
+        affine.for %h = 0 to 16 {
+          affine.for %v = 0 to 16 {
+            affine.store %zero, %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+            affine.for %c = 0 to 8 {
+              affine.for %s = 0 to 3 {
+                affine.for %t = 0 to 3 {
+                  %0 = affine.load %p[%n, %g, %c, %h + %s, %v + %t] : memref<2x64x8x18x18xf32>
+                  %1 = affine.load %w[%g, %f, %c, %s, %t] : memref<64x8x8x3x3xf32>
+                  %2 = affine.load %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+                  %3 = arith.mulf %0, %1 : f32
+                  %4 = arith.addf %2, %3 : f32
+                  affine.store %4, %r[%n, %g, %f, %h, %v] : memref<2x64x8x16x16xf32>
+                }
+              }
+            }
+          }
+        }
+      }
     }
   }
   return
