@@ -284,6 +284,29 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
   ];
 }
 
+def ExpandReshapes : Pass<"polynest-expand-reshapes"> {
+  let summary = "Give dimensions that were joined loops of their own";
+  let description = [{
+    An operation of linalg whose result is parted by `tensor.expand_shape`, and
+    an operand of which was joined alike by `tensor.collapse_shape`, gets a loop
+    for each part, and both reshapes go away. Pointwise operations between a
+    product and the reshape follow. The last dimension stays whole.
+
+    Before: `expand(batch_matmul(collapse(Q), collapse(K)))`
+    After:  a `linalg.generic` over Q and K with loops for batch and head
+
+    Legal if operands name the parted loop alone and no body asks for its index.
+    Declines where nothing was joined alike, and where the operation has other
+    uses.
+  }];
+  let dependentDialects = ["mlir::linalg::LinalgDialect",
+                           "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations given more loops">,
+    Statistic<"numDeclined", "num-declined", "Reshapes left as they are">
+  ];
+}
+
 def FenceStreams : Pass<"polynest-fence-streams", "mlir::LLVM::LLVMFuncOp"> {
   let summary = "Order non-temporal stores before a function returns";
   let description = [{

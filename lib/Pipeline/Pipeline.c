@@ -128,6 +128,7 @@ static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
     {.flag = "symbol-dce"},
+    {.flag = "polynest-expand-reshapes"},
     {.flag = "polynest-decompose-tensor-ops"},
     {.flag = "canonicalize"},
     {.flag = "cse"},

@@ -248,7 +248,10 @@ static uint64_t countSharedReads(Chain &chain) {
   for (Nest &nest : chain.nests)
     for (const Access &access : nest.accesses) {
       auto type = dyn_cast<MemRefType>(access.memref.getType());
+      // What an iteration makes for itself is no operand.
+      Operation *def = access.memref.getDefiningOp();
       if (access.isWrite || !access.isAffine() || !type ||
+          (def && nest.root->isAncestor(def)) ||
           !isInvariantTo(access, nest.band[chain.depth - 1].getInductionVar()))
         continue;
       uint64_t slice = getBufferBytes(type).value_or(UINT64_MAX / 2);

@@ -423,7 +423,7 @@ class _RegionGraph:
             ):
                 self._add_tensor(node)
         for node in self.region.nodes:
-            if _reshapes_in_rank(node):
+            if _pairs_by_place(node):
                 copy = self._through_flat(node)
             else:
                 copy = self.graph.node_copy(node, lambda n: self._lookup(n))
@@ -462,7 +462,7 @@ class _RegionGraph:
         return node
 
     def _through_flat(self, node: torch.fx.Node) -> torch.fx.Node:
-        """A reshape by way of one dimension, see _reshapes_in_rank."""
+        """A reshape by way of one dimension, see _pairs_by_place."""
         source, sizes = map_arg(node.args, self._lookup)
         value = node.args[0].meta["val"]
         flat = self._call(
@@ -601,18 +601,18 @@ _RESHAPES = (
 )
 
 
-def _reshapes_in_rank(node: torch.fx.Node) -> bool:
-    """Whether a node is a reshape that torch-mlir takes for a cast: where the
-    rank stays the same and sizes are not known, it pairs dimensions by place,
-    whatever their sizes are."""
+def _pairs_by_place(node: torch.fx.Node) -> bool:
+    """Whether a node is a reshape in which torch-mlir pairs dimensions by place,
+    whatever their sizes are: it does where sizes are not known. Known sizes
+    behind leading dimensions that stay are paired by size."""
     if node.op != "call_function" or node.target not in _RESHAPES:
         return False
-    before, after = node.args[0].meta["val"].shape, node.meta["val"].shape
-    return (
-        len(before) == len(after) > 1
-        and any(_static(n) is None for n in (*before, *after))
-        and [str(n) for n in before] != [str(n) for n in after]
+    before, after = (
+        [str(n) for n in n.meta["val"].shape] for n in (node.args[0], node)
     )
+    while before and after and before[0] == after[0]:
+        del before[0], after[0]
+    return not all(n.isdigit() for n in (*before, *after))
 
 
 def _fake_mode(nodes: Iterable[torch.fx.Node]):

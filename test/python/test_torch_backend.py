@@ -817,3 +817,49 @@ def test_reshape_of_dynamic_sizes(name):
         want = RESHAPES[name](y + 1) * 2
         got = function(y)
         assert got.shape == want.shape and torch.equal(got, want)
+
+
+JOINS = {
+    "all-but-last": lambda y: y.reshape(-1, y.shape[-1]),
+    "first-two": lambda y: y.reshape(-1, y.shape[2], y.shape[3]),
+    "middle": lambda y: y.reshape(y.shape[0], -1, y.shape[3]),
+    "last-two": lambda y: y.reshape(y.shape[0], y.shape[1], -1),
+    "halves": lambda y: y.reshape(-1, y.shape[2] * y.shape[3]),
+    "parted": lambda y: y.reshape(y.shape[0], 2, 2, y.shape[2], y.shape[3]),
+    "other": lambda y: y.reshape(y.shape[2], -1, y.shape[0]),
+    "last-parted": lambda y: y.reshape(*y.shape[:3], 2, -1),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_joins_of_dynamic_sizes(name):
+    function = compiled(lambda y: JOINS[name](y + 1) * 2, dynamic=True)
+    for batch, rows in ((3, 9), (2, 5), (8, 12)):
+        y = torch.arange(batch * 4.0 * rows * 6).reshape(batch, 4, rows, 6)
+        want = JOINS[name](y + 1) * 2
+        got = function(y)
+        assert got.shape == want.shape and torch.equal(got, want)
+
+
+def test_attention_block_of_dynamic_sizes():
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = torch.nn.Linear(24, 72)
+            self.out = torch.nn.Linear(24, 24)
+
+        def forward(self, x):
+            batch, rows, width = x.shape
+            parts = self.qkv(x).view(batch, rows, 3, 3, 8)
+            q, k, v = parts.permute(2, 0, 3, 1, 4)
+            scores = torch.softmax(q @ k.transpose(-1, -2), -1)
+            joined = (scores @ v).transpose(1, 2).reshape(batch, rows, width)
+            return x + self.out(joined)
+
+    block = Block().eval()
+    function = compiled(block, dynamic=True, options={"freeze": True})
+    with torch.no_grad():
+        for batch, rows in ((3, 17), (2, 5), (8, 12)):
+            x = torch.randn(batch, rows, 24)
+            torch.testing.assert_close(function(x), block(x))
+
