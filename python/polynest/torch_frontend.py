@@ -287,6 +287,8 @@ def partition(
             not (number or node.target is ALLOCATION)
             or any(late[p] and level[p] == level[node] for p in before)
         )
+    _sink_views(graph, inside, level)
+    for node in graph.nodes:
         if inside[node]:
             members.setdefault(level[node], []).append(node)
     kept = {
@@ -315,6 +317,36 @@ def partition(
         if region.outputs:
             regions.append(region)
     return regions, level
+
+
+_VIEWS = (
+    aten.view.default,
+    aten.permute.default,
+    aten.expand.default,
+    aten.slice.Tensor,
+    aten.select.int,
+    aten.unsqueeze.default,
+    aten.squeeze.dim,
+    aten.squeeze.dims,
+    aten.alias.default,
+)
+
+
+def _sink_views(graph: torch.fx.Graph, inside: dict, level: dict) -> None:
+    """Moves views of the graph's own inputs to the first region that uses them.
+    As results of an earlier one they would be copies: of a layer's weights, in
+    every call, and no longer known to be weights."""
+    views: set[torch.fx.Node] = set()
+    for node in graph.nodes:
+        if inside.get(node) and node.target in _VIEWS:
+            source = node.args[0]
+            if source.op in ("placeholder", "get_attr") or source in views:
+                views.add(node)
+    for node in reversed(graph.nodes):
+        if node in views and node.users and all(
+            inside.get(u) for u in node.users
+        ):
+            level[node] = min(level[u] for u in node.users)
 
 
 def live_outside(graph: torch.fx.Graph, compiled: set) -> set:

@@ -56,3 +56,41 @@ def test_model(name):
     left = {f.op for f in torch_backend.explain_fallbacks()}
     assert left == LEFT.get(name, set()), torch_backend.report()
     assert len(torch_backend.reports()) == 1, torch_backend.report()
+
+
+def test_weights_stay_weights_between_regions():
+    """What an eager op divides takes weights as they are, not copies of their
+    transposes out of an earlier region."""
+
+    class Halves(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = torch.nn.Linear(8, 8)
+            self.second = torch.nn.Linear(8, 24)
+
+        def forward(self, x):
+            x = torch.linalg.qr(self.first(x)).Q
+            return self.second(x) * self.second.weight.t()[:1]
+
+    model = Halves()
+    programs, seen = torch_backend._program, []
+
+    def record(text, options, constants=()):
+        seen.append((text, list(constants)))
+        return programs(text, options, constants)
+
+    torch_backend._program = record
+    try:
+        x = torch.randn(8, 8)
+        with torch.no_grad():
+            have = compiled(model, options={"freeze": True})(x)
+            want = model(x)
+    finally:
+        torch_backend._program = programs
+    close([have], [want], 8)
+    first, second = (
+        text.partition("@main(")[2].partition("->")[2].partition("{")[0]
+        for text, _ in seen)
+    assert "24" not in first and "24" in second
+    # Weight and bias of the second layer.
+    assert len(seen[1][1]) == 2
