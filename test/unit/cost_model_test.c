@@ -549,6 +549,12 @@ static void window_tiles(void) {
   CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
   window.sums = 5;
   CHECK(!pn_model_window_tile(&core, &window, &tile));
+  /* 2 x 6 sums and 4 weights leave no register for an input. */
+  window.taps = 4;
+  window.sums = 6;
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  window.taps = 7;
+  window.sums = 5;
   core = core_of("skylake-avx512", 4);
   CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
   /* What vectorization leaves room for. */
