@@ -16,10 +16,10 @@
 // takes the place of another that is done with, row by row.
 // No operation is reordered within a nest: no value changes.
 // Profitable when: a contraction is among the nests, what shrinks does not fit
-// one core's cache, and its traffic is more than that of the operands that each
-// block reads again.
-// Limits: constant bounds from 0 by steps of 1; buffers of static size.
-// Cost: linear in nodes and edges, quadratic in the nests of one chain.
+// one core's cache, its traffic is more than that of the operands that each
+// block reads again, and there are blocks for a few cores. Limits: constant
+// bounds from 0 by steps of 1; buffers of static size. Cost: linear in nodes
+// and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -52,6 +52,8 @@ static constexpr llvm::StringLiteral passName = "fuse-blocks";
 /// which a block reads again is reused.
 static constexpr unsigned maxMembers = 16;
 static constexpr int64_t leastRows = 32, mostRows = 128;
+/// Merged iterations that may run at once.
+static constexpr uint64_t leastIterations = 4;
 
 namespace {
 /// A private buffer, and in which index each common loop stands.
@@ -300,6 +302,8 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   chain.rows = int64_t(llvm::divideCeil(chain.trips, blocks));
   if (!chain.isCut() && chain.depth == 1)
     return "the common loop is as short as a block";
+  if (saturatingMultiply(outer, uint64_t(blocks)) < leastIterations)
+    return "too few parallel iterations would be left";
   // Products that stand alone read their columns for each block of rows, too.
   int64_t alone = int64_t(llvm::divideCeil(chain.trips, mostRows));
   uint64_t again = saturatingMultiply(

@@ -1,8 +1,8 @@
 // Properties: nests stay apart, with the reason, where the second product reads
 // another row than the first has written (@shifted), where the rows are what it
 // sums over (@columns), where a buffer is small (@fits), where each block would
-// read more again than the buffers hold (@weights), and where nothing is a
-// contraction (@rows). A loop of dynamic length is not cut (@dynamic).
+// read more again than the buffers hold (@weights), where nothing is a contraction
+// (@rows), and where too few iterations would run at once (@few). A loop of dynamic length is not cut (@dynamic).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks > %t
 // RUN: polynest-opt %s | diff - %t
 // RUN: FileCheck %s < %t.remarks
@@ -158,6 +158,43 @@ func.func @rows(%x: memref<128x128xf32>, %o: memref<128xf32> {polynest.result}) 
       affine.yield %t : f32
     }
     affine.store %r, %o[%i] : memref<128xf32>
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: too few parallel iterations would be left
+func.func @few(%q: memref<2x40x16xf32>, %k: memref<2x80x16xf32>,
+               %o: memref<2x40x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<2x40x80xf32>
+  affine.for %b = 0 to 2 {
+    affine.for %i = 0 to 40 {
+      affine.for %j = 0 to 80 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<2x40x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<2x80x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<2x40x80xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 2 {
+    affine.for %i = 0 to 40 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 80 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<2x40x80xf32>
+          %y = affine.load %k[%b, %j, %e] : memref<2x80x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<2x40x16xf32>
+      }
+    }
   }
   return
 }
