@@ -205,6 +205,12 @@ def _var(x, dim=None, *, correction=None, keepdim=False):
 @_replaces(aten.var_mean.correction)
 @_in_f32
 def _var_mean(x, dim=None, *, correction=None, keepdim=False):
+    if _is_plain_float(x) and x.numel() == 0 and x.dim():
+        # Alone, each is a constant.
+        return (
+            torch.var(x, dim, correction=correction, keepdim=keepdim),
+            torch.mean(x, _dims(x, dim), keepdim=keepdim),
+        )
     if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
         return NotImplemented
     return _var_mean_parts(x, dim, correction, keepdim)
@@ -340,6 +346,17 @@ def _sum_dims(x, dim=None, keepdim=False, *, dtype=None):
 @_replaces(aten.sum.default)
 def _sum(x, *, dtype=None):
     return aten.sum.dim_IntList(x, None, False, dtype=dtype)
+
+
+@_replaces(aten.prod.dim_int)
+def _prod_dim(x, dim, keepdim=False, *, dtype=None):
+    if dtype is None and not x.is_floating_point():
+        dtype = torch.int64
+    if x.dim() == 0:
+        return x.to(dtype or x.dtype).clone()
+    if dtype is None or dtype == x.dtype or x.numel() == 0:
+        return NotImplemented
+    return aten.prod.dim_int(x.to(dtype), dim, keepdim)
 
 
 @_replaces(aten.mean.default)
@@ -893,6 +910,11 @@ for _name in (
             )
 
 
+@_replaces(aten.unbind_copy.int)
+def _unbind_copy(x, dim=0):
+    return [part.clone() for part in x.unbind(dim)]
+
+
 @_replaces(aten.narrow_copy.default)
 def _narrow_copy(x, dim, start, length):
     return x.narrow(dim, start, length).clone()
@@ -968,6 +990,14 @@ def _scatter_add(x, dim, index, source):
     if dim >= 0 or x.dim() == 0:
         return NotImplemented
     return aten.scatter_add.default(x, dim + x.dim(), index, source)
+
+
+@_replaces(aten.scatter.reduce)
+def _scatter_with(x, dim, index, source, *, reduce):
+    if x.dim() == 0 or x.numel() == 0 or index.numel() == 0:
+        return NotImplemented
+    how = {"add": "sum", "multiply": "prod"}[reduce]
+    return aten.scatter_reduce.two(x, dim % x.dim(), index, source, how)
 
 
 @_replaces(aten.index_reduce.default)

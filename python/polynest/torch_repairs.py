@@ -137,6 +137,13 @@ _OF_NOTHING: dict[Any, Callable[[torch.fx.Node], None]] = {
 }
 
 
+# Memory as it is, in an order that torch-mlir does not know.
+_UNWRITTEN = (
+    aten.new_empty_strided.default,
+    aten.empty_permuted.default,
+)
+
+
 def _is_pure(node: torch.fx.Node) -> bool:
     target = node.target
     if target is operator.getitem:
@@ -199,7 +206,9 @@ def remove_empties(graph: torch.fx.Graph) -> None:
         if node.op != "call_function" or not _is_pure(node):
             continue
         value = _value(node)
-        if is_empty(value):
+        if is_empty(value) or (
+            node.target in _UNWRITTEN and _is_plain(value)
+        ):
             if node.target is not ALLOCATION:
                 _allocate(node)
                 changed = True

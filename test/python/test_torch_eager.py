@@ -96,6 +96,8 @@ def test_random_ops_keep_their_order():
         lambda x, e: x.index_add(0, torch.zeros(0, dtype=torch.int64), e),
         lambda x, e: x.index_select(0, torch.zeros(0, dtype=torch.int64)),
         lambda x, e: (e.std(), e.var(0)),
+        lambda x, e: (*torch.std_mean(e, 0), *torch.var_mean(e)),
+        lambda x, e: e[torch.zeros(0, dtype=torch.int64)],
         lambda x, e: torch.nn.functional.mse_loss(e, e),
         lambda x, e: torch.layer_norm(e, (6,)),
         lambda x, e: torch.nn.functional.conv1d(e.view(0, 6, 1), x[:, :, None]),

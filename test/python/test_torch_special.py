@@ -176,6 +176,27 @@ SORTS = {
         torch.as_strided(x, (3, 2), (2, 5), 1) * 2,
         torch.as_strided_scatter(x, x[:3, :2], (3, 2), (2, 5), 1),
     ),
+    "indexed writes": lambda x: (
+        torch.put(x, torch.tensor([[0, 34], [-1, 7]]), x[:2, :2], True),
+        torch.put(x, torch.tensor([3, 5]), x[0, :2]),
+        x.scatter_add(-1, torch.tensor([[0, 2], [2, 2]]), x[:2, :2]),
+        x.scatter(1, torch.tensor([[0, 2], [3, 2]]), x[:2, :2], reduce="add"),
+        x.scatter(
+            -1, torch.tensor([[0, 2], [3, 2]]), x[:2, :2], reduce="multiply"
+        ),
+        x[0, 0].index_reduce(0, torch.tensor([0]), x[0, 1], "amax"),
+        torch.masked_scatter(x[0], x > 0, x),
+    ),
+    "products": lambda x: (
+        (x > 0).cumprod(1, dtype=torch.float32),
+        x[0, 0].cumprod(0),
+        (x > 0).prod(1),
+        (x > 0).prod(1, dtype=torch.float32),
+        x[0, 0].prod(0),
+        (x[0, 0] > 0).prod(0),
+        x[0, 0].amax(0, True),
+        torch.aminmax(x[0, 0], dim=0),
+    ),
     "quantile": lambda x: (
         torch.quantile(x, 0.3, 1),
         torch.nanquantile(x, torch.tensor([0.1, 0.9]), 0),
@@ -193,6 +214,28 @@ def test_order(name):
         assert h.dtype == w.dtype
         torch.testing.assert_close(h, w, equal_nan=True)
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+def test_writes_by_a_mask():
+    x, mask = rows(), torch.tensor([True, False, True, False, False])
+
+    def several(x, mask):
+        y = x.clone()
+        y[mask] = x[3:] * 2
+        return y + 1
+
+    def one(x, mask):
+        y = x.clone()
+        y[mask] = 2.0
+        return y + 1
+
+    for function, left in ((several, True), (one, False)):
+        torch._dynamo.reset()
+        torch_backend.reset_reports()
+        torch.testing.assert_close(
+            compiled(function)(x, mask), function(x, mask), equal_nan=True
+        )
+        assert bool(torch_backend.explain_fallbacks()) == left
 
 
 def test_results_whose_strides_differ_from_what_was_said():
