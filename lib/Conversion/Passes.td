@@ -461,6 +461,28 @@ def LowerViews : Pass<"polynest-lower-views"> {
   ];
 }
 
+def LinearizeAccesses
+    : Pass<"polynest-linearize-accesses", "mlir::func::FuncOp"> {
+  let summary = "Give affine accesses one index, constants last";
+  let description = [{
+    Replaces affine loads and stores of memrefs with static strides by those of
+    a view of one dimension. The index is a sum: terms of outer loops first, the
+    constant last, so that neighbouring accesses share all but the constant.
+    Quotients and remainders of numbers that are never negative become unsigned.
+
+    Before: `affine.load %m[%i + 3, %j + 8] : memref<54x144xf32>`
+    After:  `memref.load %flat[%s]` with `%s` = `%i * 144 + %j + 440`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Accesses given one index">,
+    Statistic<"numDeclined", "num-declined", "Accesses left as they are">
+  ];
+}
+
 def LowerMath : Pass<"polynest-lower-math"> {
   let summary = "Expand mathematical functions into inline arithmetic";
   let description = [{

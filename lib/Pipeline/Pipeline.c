@@ -231,6 +231,7 @@ static const pn_pass_row_t s4_rows[] = {
     {.flag = "polynest-hoist-allocas", .anchor = ON_FUNC},
     {.flag = "polynest-lower-views"},
     {.flag = "expand-strided-metadata"},
+    {.flag = "polynest-linearize-accesses", .anchor = ON_FUNC},
     {.flag = "lower-affine"},
     {.flag = "scf-parallel-for-to-nested-fors", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
