@@ -537,6 +537,18 @@ static void window_tiles(void) {
   window.row_step = 1;
   window.tap_step = 2;
   CHECK(pn_model_window_inputs(&window, 4) == 8);
+  /* 2 x 6 sums and 4 weights leave no register for the input, 2 x 5 do. */
+  window = (pn_model_window_t){.taps = 4,
+                               .row_step = 1,
+                               .tap_step = 1,
+                               .rows = 112,
+                               .sums = 6,
+                               .operations = 6,
+                               .window_loads = 6,
+                               .tap_loads = 1};
+  CHECK(!pn_model_window_tile(&core, &window, &tile));
+  window.sums = 5;
+  CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 2);
   /* 7 taps leave 8 registers for sums. */
   window = (pn_model_window_t){.taps = 7,
                                .row_step = 20,
