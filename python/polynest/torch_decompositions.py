@@ -487,7 +487,8 @@ def _sorted(x, dim, descending):
 @_replaces(aten.sort.default)
 @_once
 def _sort(x, dim=-1, descending=False):
-    if x.numel() == 0:
+    # Eager's order of equal booleans is its own.
+    if x.numel() == 0 or x.dtype == torch.bool:
         return NotImplemented
     return _sorted(x, dim, descending)
 
@@ -496,7 +497,7 @@ def _sort(x, dim=-1, descending=False):
 def _sort_stable(x, *, stable, dim=-1, descending=False):
     if x.numel() == 0:
         return NotImplemented
-    return aten.sort.default(x, dim, descending)
+    return _sorted(x, dim, descending)
 
 
 @_replaces(aten.topk.default)
@@ -986,6 +987,12 @@ _TABLE[aten.amin.default] = _of_rank_0(aten.amin.default)
 
 @_replaces(aten.scatter_add.default)
 def _scatter_add(x, dim, index, source):
+    if x.dtype == torch.bool:
+        # In one bit, true and true would be false.
+        counts = aten.scatter_add.default(
+            x.to(torch.int64), dim, index, source.to(torch.int64)
+        )
+        return counts != 0
     # torch-mlir crashes on a dimension counted from the end.
     if dim >= 0 or x.dim() == 0:
         return NotImplemented
@@ -1260,6 +1267,12 @@ def _index_put(x, indices, values, accumulate=False):
     wrapped = _wrapped_indices(x, indices)
     if wrapped is None:
         return NotImplemented
+    if accumulate and x.dtype == torch.bool:
+        # In one bit, true and true would be false.
+        counts = aten.index_put.default(
+            x.to(torch.int64), wrapped, values.to(torch.int64), True
+        )
+        return counts != 0
     return aten.index_put.default(x, wrapped, values, accumulate)
 
 

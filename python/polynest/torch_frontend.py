@@ -166,6 +166,8 @@ def refusal(node: torch.fx.Node) -> str | None:
         return "the value of a tensor is needed on the host"
     if torch.Tag.dynamic_output_shape in tags and not _plain_index(node):
         return "the size of the result depends on values"
+    if _orders_equals(node):
+        return "which of equal elements comes first is eager's own"
     if _writes_by_mask(node):
         return "which value goes where depends on a mask"
     if target._schema.is_mutable:
@@ -198,6 +200,15 @@ def _plain_index(node: torch.fx.Node) -> bool:
     return all(
         i is None or i.meta["val"].dtype not in masks for i in node.args[1]
     )
+
+
+def _orders_equals(node: torch.fx.Node) -> bool:
+    """Whether equal elements are common and their order is not defined."""
+    if node.target is aten.topk.default:
+        return not node.args[0].meta["val"].is_floating_point()
+    if node.target is aten.sort.default:
+        return node.args[0].meta["val"].dtype == torch.bool
+    return False
 
 
 def _writes_by_mask(node: torch.fx.Node) -> bool:

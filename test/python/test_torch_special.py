@@ -121,7 +121,13 @@ SORTS = {
     "argsort": lambda x: torch.argsort(x, stable=True),
     "int": lambda x: torch.sort((x.nan_to_num(1, 2, 2) * 3).long(), 1),
     "u8": lambda x: torch.sort((x.nan_to_num(1, 2, 2).abs() * 99).byte(), 0),
-    "bool": lambda x: torch.sort(x > 0, 1),
+    "bool": lambda x: torch.sort(x > 0, dim=1, stable=True),
+    "sums of bool": lambda x: (
+        (x > 0).index_add(0, torch.tensor([0, 0, 1]), x[:3] > 0),
+        (x > 0).scatter_add(
+            1, torch.tensor([[0, 0, 2]]), torch.ones(1, 3, dtype=torch.bool)
+        ),
+    ),
     "topk": lambda x: torch.topk(x, 3)[0],
     "smallest": lambda x: torch.topk(x, 2, 0, False)[0],
     "kthvalue": lambda x: torch.kthvalue(x, 2, 0)[0],
@@ -214,6 +220,18 @@ def test_order(name):
         assert h.dtype == w.dtype
         torch.testing.assert_close(h, w, equal_nan=True)
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: torch.topk(x, 2), lambda x: torch.sort(x > 1, 1)],
+)
+def test_order_of_equals_is_eager(function):
+    x = torch.tensor([[3, 1, 3, 2, 1, 3], [1, 1, 1, 2, 2, 0]])
+    have = compiled(function)(x)
+    for h, w in zip(have, function(x)):
+        assert torch.equal(h, w)
+    assert torch_backend.explain_fallbacks()
 
 
 def test_writes_by_a_mask():
