@@ -317,6 +317,9 @@ static std::string whyIllegal(const Contraction &contraction,
 /// multiply-adds of one batch.
 static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
 static constexpr double leastProducts = 32768;
+/// Cycles of multiply-adds from which a better loop is worth the milliseconds
+/// that its compilation takes longer.
+static constexpr double longCycles = 2e6;
 
 static StringRef whyNotWorth(const Blocking &decision) {
   double rows = countPoints(decision.rowSide().loops);
@@ -434,7 +437,12 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
       isConstant(decision.depth) &&
       !root->isAncestor(contraction.init.getParentBlock()->getParentOp());
   decision.panels = decision.plan.n.inner == 1;
-  decision.endsByTile = decision.startsEven && decision.panels;
+  decision.isLong = decision.plan.fma_cycles *
+                        countPoints(contraction.batchLoops) *
+                        countPoints(getLoopsAround(contraction.root)) >=
+                    longCycles;
+  decision.endsByTile = decision.startsEven && decision.panels &&
+                        (decision.isLong || isWhole(decision.depth));
   return true;
 }
 

@@ -69,6 +69,8 @@ struct Blocking {
   /// what is done with them follows at once; else that is done for the whole
   /// block of sums. Without other blocks of depth there is no block of sums.
   bool endsByTile = false;
+  /// Long enough to pay for the compilation of more code.
+  bool isLong = false;
 
   const ContractionOperand &rowSide() const {
     return leftIsRow ? contraction.left : contraction.right;

@@ -1207,7 +1207,9 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     OpBuilder::InsertionGuard inner(builder);
     // Fewer instructions for each multiply-add: what two threads of one core
     // share.
-    int64_t unroll = isExact(decision.depth, depthUnroll) ? depthUnroll : 1;
+    int64_t unroll = decision.isLong && isExact(decision.depth, depthUnroll)
+                         ? depthUnroll
+                         : 1;
     AffineForOp overDepth = makeLoop(pointsOf(decision.depth), unroll, sums);
     mark(overDepth);
     Value k = overDepth.getInductionVar();
