@@ -107,12 +107,38 @@ static SmallVector<ReassociationIndices> getGroups(ArrayRef<Parts> parts) {
   return groups;
 }
 
+/// True if a size is the one that the tensor has there.
+static bool isSizeOf(OpFoldResult size, Value tensor, int64_t d) {
+  auto dim = dyn_cast_if_present<Value>(size);
+  auto op = dim ? dim.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+  return op && op.getSource() == tensor && op.getConstantIndex() == d;
+}
+
+/// True if sizes that are not constant are those of the tensor. One in a group
+/// is: all parts together are as many as before.
+static bool haveSizesOf(Value tensor, ArrayRef<Parts> parts) {
+  int64_t d = 0;
+  for (const Parts &list : parts) {
+    int64_t unknown = llvm::count_if(
+        list, [](OpFoldResult size) { return !getConstantIntValue(size); });
+    for (OpFoldResult size : list) {
+      if (unknown > 1 && !getConstantIntValue(size) &&
+          !isSizeOf(size, tensor, d))
+        return false;
+      ++d;
+    }
+    d += list.empty();
+  }
+  return true;
+}
+
 /// The tensor that was joined into `value`, if its parts are these.
 static Value findJoined(Value value, ArrayRef<Parts> parts) {
   auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
   if (!collapse || collapse.getReassociationIndices() != getGroups(parts) ||
       collapse.getSrcType() !=
-          expandType(cast<RankedTensorType>(value.getType()), parts))
+          expandType(cast<RankedTensorType>(value.getType()), parts) ||
+      !haveSizesOf(collapse.getSrc(), parts))
     return {};
   return collapse.getSrc();
 }

@@ -21,6 +21,7 @@ from typing import Any, Iterable, Sequence
 import torch
 import torch.fx
 from torch.fx.node import map_arg
+from torch.fx.passes.shape_prop import TensorMetadata
 
 from polynest import _lowering
 from polynest.torch_repairs import ALLOCATION
@@ -603,6 +604,10 @@ class _RegionGraph:
         with mode:
             scalar = torch.empty((), dtype=dtype)
         holder = self._placeholder(node.name, scalar)
+        # torch-mlir's importer takes the type from there.
+        holder.meta["tensor_meta"] = TensorMetadata(
+            scalar.shape, dtype, False, (), torch.contiguous_format, False, {}
+        )
         self.arguments.append(Argument(node.name, "scalar", dtype, (), ()))
         self.sources.append(node)
         return self._call(aten._local_scalar_dense.default, (holder,), value)

@@ -841,6 +841,18 @@ def test_joins_of_dynamic_sizes(name):
         assert got.shape == want.shape and torch.equal(got, want)
 
 
+def test_size_of_another_tensor():
+    """A number that no dimension of the region's tensors shows."""
+    function = compiled(
+        lambda x, a: x.reshape(4, a.shape[0]) + a.shape[0], dynamic=True
+    )
+    for rows in (5, 7, 2):
+        x, a = torch.arange(4.0 * rows), torch.zeros(rows)
+        want = x.reshape(4, rows) + rows
+        assert torch.equal(function(x, a), want)
+    assert not torch_backend.explain_fallbacks()
+
+
 def test_attention_block_of_dynamic_sizes():
     class Block(torch.nn.Module):
         def __init__(self):

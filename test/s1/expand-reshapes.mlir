@@ -1,8 +1,9 @@
 // Properties: a product of joined batches gets their loops (@batches); a linear
 // layer gets loops for batch and row, with the pointwise operation behind it
 // (@linear), and the part of the reshape that the last dimension has stays
-// (@heads); sizes may be dynamic (@dynamic). Left as it is: what was not joined
-// (@plain), was joined otherwise (@otherwise), has other uses (@used), asks for an
+// (@heads); one size of a group may be dynamic (@dynamic), several where they are
+// read from what was joined (@sizes). Left as it is: what was not joined
+// (@plain), was joined otherwise (@otherwise, @swapped: both sizes unknown), has other uses (@used), asks for an
 // index (@indexed), or is parted in the last dimension alone (@last) or by 1
 // (@unit). A second run changes nothing.
 // RUN: polynest-opt %s --polynest-expand-reshapes --canonicalize --remarks-filter='.*' 2>%t.remarks > %t.once
@@ -24,8 +25,7 @@
 //       CHECK: arith.mulf
 //       CHECK: arith.addf
 //       CHECK: return %[[R]] : tensor<2x3x5x4xf32>
-//      REMARK: [Passed] expand-reshapes
-// REMARK-SAME: op=linalg.batch_matmul
+//      REMARK: [Passed] expand-reshapes {{.*}}op=linalg.batch_matmul
 func.func @batches(%x: tensor<2x3x5x7xf32>, %y: tensor<2x3x7x4xf32>) -> tensor<2x3x5x4xf32> {
   %zero = arith.constant 0.0 : f32
   %a = tensor.collapse_shape %x [[0, 1], [2], [3]] : tensor<2x3x5x7xf32> into tensor<6x5x7xf32>
@@ -80,6 +80,36 @@ func.func @dynamic(%x: tensor<?x3x5x7xf32>, %y: tensor<?x3x7x4xf32>, %f: tensor<
   %m = linalg.batch_matmul ins(%a, %b : tensor<?x5x7xf32>, tensor<?x7x4xf32>) outs(%f : tensor<?x5x4xf32>) -> tensor<?x5x4xf32>
   %r = tensor.expand_shape %m [[0, 1], [2], [3]] output_shape [%n, 3, 5, 4] : tensor<?x5x4xf32> into tensor<?x3x5x4xf32>
   return %r : tensor<?x3x5x4xf32>
+}
+
+// CHECK-LABEL: func @sizes
+//  CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x7xf32>
+//   CHECK-NOT: collapse_shape %[[X]]
+//       CHECK: linalg.generic {{.+}} ins(%[[X]]
+func.func @sizes(%x: tensor<?x?x7xf32>, %w: tensor<7x4xf32>, %f: tensor<?x4xf32>) -> tensor<?x?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d0 = tensor.dim %x, %c0 : tensor<?x?x7xf32>
+  %d1 = tensor.dim %x, %c1 : tensor<?x?x7xf32>
+  %a = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x?x7xf32> into tensor<?x7xf32>
+  %m = linalg.matmul ins(%a, %w : tensor<?x7xf32>, tensor<7x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %r = tensor.expand_shape %m [[0, 1], [2]] output_shape [%d0, %d1, 4] : tensor<?x4xf32> into tensor<?x?x4xf32>
+  return %r : tensor<?x?x4xf32>
+}
+
+// CHECK-LABEL: func @swapped
+//       CHECK: tensor.collapse_shape
+//       CHECK: linalg.matmul
+//       CHECK: tensor.expand_shape
+func.func @swapped(%x: tensor<?x?x7xf32>, %w: tensor<7x4xf32>, %f: tensor<?x4xf32>) -> tensor<?x?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d0 = tensor.dim %x, %c0 : tensor<?x?x7xf32>
+  %d1 = tensor.dim %x, %c1 : tensor<?x?x7xf32>
+  %a = tensor.collapse_shape %x [[0, 1], [2]] : tensor<?x?x7xf32> into tensor<?x7xf32>
+  %m = linalg.matmul ins(%a, %w : tensor<?x7xf32>, tensor<7x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %r = tensor.expand_shape %m [[0, 1], [2]] output_shape [%d1, %d0, 4] : tensor<?x4xf32> into tensor<?x?x4xf32>
+  return %r : tensor<?x?x4xf32>
 }
 
 // CHECK-LABEL: func @plain
