@@ -138,7 +138,8 @@ def lower_expression(expression: str, seed: int = 0) -> tuple[Any, list]:
     try:
         program, sources = frontend.lower_region(module, regions[0])
     except frontend.RegionRefused as refusal:
-        raise ArgumentError(f"not compiled: {refusal}") from refusal
+        details = "; ".join(f"{k}: {v}" for k, v in refusal.nodes.items())
+        raise ArgumentError(f"not compiled: {details or refusal}") from refusal
     names = [n.name for n in module.graph.find_nodes(op="placeholder")]
     values = []
     for argument, source in zip(program.arguments, sources):
