@@ -190,6 +190,23 @@ static std::optional<SharedBuffer> describeBuffer(memref::AllocOp alloc,
   return buffer;
 }
 
+/// True if each loop between `row` and the access stands alone in an index: no
+/// two iterations touch one element.
+static bool touchesOnce(const Access &access, Block *row) {
+  AffineMap map = access.map.getAffineMap();
+  for (Operation *op = access.op->getParentOp(); op != row->getParentOp();
+       op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop || llvm::none_of(map.getResults(), [&](AffineExpr result) {
+          auto dim = dyn_cast<AffineDimExpr>(result);
+          return dim && access.map.getOperand(dim.getPosition()) ==
+                            loop.getInductionVar();
+        }))
+      return false;
+  }
+  return true;
+}
+
 /// True if `later` may take the place of `earlier`: each nest, and within a row
 /// each loop, is done with the one before it writes the other, or reads an
 /// element of the one just before it writes the same of the other.
@@ -214,7 +231,8 @@ static bool mayTakePlace(const SharedBuffer &earlier, const SharedBuffer &later,
         Operation *second = row->findAncestorOpInBlock(*b.op);
         if (first != second ? first->isBeforeInBlock(second)
                             : a.op->getBlock() == b.op->getBlock() &&
-                                  a.op->isBeforeInBlock(b.op) && a.map == b.map)
+                                  a.op->isBeforeInBlock(b.op) &&
+                                  a.map == b.map && touchesOnce(a, row))
           continue;
         return false;
       }

@@ -1,7 +1,7 @@
 // Properties: two products and the rows between them run block by block of their
 // last common loop; buffers hold the rows of one block, and one takes the place of
 // the other, which is done with (@attention: 96 rows of 384 bytes in blocks of 32,
-// as half of 16 KiB hold fewer); not where a row is still needed (@both); rows
+// as half of 16 KiB hold fewer); not where a row is still needed (@both, @again); rows
 // that blocks do not divide follow as a block of their own (@rest: 97 in three
 // blocks of 25 and one of 22); a loop that is one block is merged without being
 // cut (@short).
@@ -124,6 +124,64 @@ func.func @both(%q: memref<4x96x16xf32>, %k: memref<4x96x16xf32>,
       affine.for %j = 0 to 96 {
         %x = affine.load %s[%b, %i, 95 - %j] : memref<4x96x96xf32>
         affine.store %x, %p[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 96 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %p[%b, %i, %j] : memref<4x96x96xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x96x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// A loop that no index names reads each element again.
+// CHECK-LABEL: func @again
+//       CHECK: affine.for
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<32x96xf32>
+//  CHECK-NEXT: %[[S:.+]] = memref.alloc() : memref<32x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[S]]
+//       CHECK: affine.load %[[S]]
+//       CHECK: affine.store %{{.+}}, %[[P]]
+//       CHECK: affine.load %[[P]]
+//       CHECK: return
+func.func @again(%q: memref<4x96x16xf32>, %k: memref<4x96x16xf32>,
+                %v: memref<4x96x16xf32>,
+                %o: memref<4x96x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<4x96x96xf32>
+  %p = memref.alloc() : memref<4x96x96xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x96x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x96x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x96x96xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %t = 0 to 3 {
+        affine.for %j = 0 to 96 {
+          %x = affine.load %s[%b, %i, %j] : memref<4x96x96xf32>
+          %y = arith.addf %x, %x : f32
+          affine.store %y, %p[%b, %i, %j] : memref<4x96x96xf32>
+        }
       }
     }
   }
