@@ -222,9 +222,7 @@ def _writes_by_mask(node: torch.fx.Node) -> bool:
     ) and any(n != 1 for n in node.args[2].meta["val"].shape)
 
 
-# Views and copies alone are not worth a region: eager's views are free.
-TRIVIAL = {
-    operator.getitem,
+_VIEWS = (
     aten.view.default,
     aten.permute.default,
     aten.expand.default,
@@ -234,6 +232,12 @@ TRIVIAL = {
     aten.squeeze.dim,
     aten.squeeze.dims,
     aten.alias.default,
+)
+
+# Views and copies alone are not worth a region: eager's views are free.
+TRIVIAL = {
+    operator.getitem,
+    *_VIEWS,
     aten.clone.default,
     aten.lift_fresh_copy.default,
     aten.full.default,
@@ -329,19 +333,6 @@ def partition(
         if region.outputs:
             regions.append(region)
     return regions, level
-
-
-_VIEWS = (
-    aten.view.default,
-    aten.permute.default,
-    aten.expand.default,
-    aten.slice.Tensor,
-    aten.select.int,
-    aten.unsqueeze.default,
-    aten.squeeze.dim,
-    aten.squeeze.dims,
-    aten.alias.default,
-)
 
 
 def _sink_views(graph: torch.fx.Graph, inside: dict, level: dict) -> None:
