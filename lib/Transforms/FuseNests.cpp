@@ -134,10 +134,13 @@ struct FusionCost {
   uint64_t scalarPercent = 0;
   /// A contraction would lose the loops that tiling needs.
   bool splitsContraction = false;
-  /// One nest writes what the other touches. If not, they share reads only, of
-  /// `savedBytes`, and the smaller one touches `smallerBytes`.
-  bool flows = false;
+  /// One nest writes what the other reads. If not, they share reads, or a
+  /// result that both write to, of `savedBytes`, and the smaller one touches
+  /// `smallerBytes`.
+  bool flows = false, sharesWritesOnly = true;
   uint64_t smallerBytes = 0;
+  /// Each iteration would write to several rows and compute nothing in loops.
+  bool scattersWrites = false;
 };
 } // namespace
 
@@ -148,6 +151,8 @@ static const char *judge(const FusionCost &cost, const Limits &limits) {
   if (!cost.flows &&
       (cost.savedBytes == 0 || cost.savedBytes < cost.smallerBytes / 8))
     return "few data are shared";
+  if (cost.scattersWrites)
+    return "parts of a result are written one after the other";
   if (cost.accesses > limits.accesses || cost.operations > limits.operations)
     return "the fused nest would be too large";
   if (cost.splitsContraction)
@@ -222,9 +227,10 @@ static uint64_t countBufferBytes(Nest &nest) {
   return bytes;
 }
 
-/// Bytes that flow from one nest to the other, or that both read in step.
+/// Bytes that flow from one nest to the other, or that both read, or write, in
+/// step.
 static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
-                                bool &flows) {
+                                FusionCost &cost) {
   uint64_t bytes = 0;
   SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
   llvm::SmallDenseMap<Value, SmallVector<const Access *, 2>> byBase;
@@ -237,10 +243,11 @@ static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
         counted.contains(access.base))
       continue;
     for (const Access *other : it->second) {
-      bool isFlow = other->isWrite || access.isWrite;
+      bool isFlow = other->isWrite != access.isWrite;
       if (!isFlow && !moveAlike(*other, from, access, to))
         continue;
-      flows |= isFlow;
+      cost.flows |= isFlow;
+      cost.sharesWritesOnly &= other->isWrite && access.isWrite;
       if (counted.insert(access.base).second)
         bytes = saturatingAdd(bytes, bytesOf(access.base));
     }
@@ -304,7 +311,7 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   FusionCost cost;
   cost.accesses = producer.accesses.size() + consumer.accesses.size();
   cost.operations = producer.getSize() + consumer.getSize();
-  cost.savedBytes = countSavedBytes(producer, consumer, depth, cost.flows);
+  cost.savedBytes = countSavedBytes(producer, consumer, depth, cost);
   if (!cost.flows)
     cost.smallerBytes =
         std::min(countBufferBytes(producer), countBufferBytes(consumer));
@@ -343,6 +350,7 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   }
   AffineForOp last = producer.band[depth - 1],
               merged = consumer.band[depth - 1];
+  cost.scattersWrites = cost.sharesWritesOnly && !loopsA && !loopsB;
   if (!loopsA && !loopsB) {
     // Both are innermost: one that does not move contiguously spoils the
     // other, which matters if that one computes functions.
@@ -778,8 +786,8 @@ private:
   func::FuncOp function;
   Limits limits;
   DependenceAnalysis dependences;
-  /// Last nests that read a base, for siblings.
-  llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders;
+  /// Last nests that read, or wrote to, a base, for siblings.
+  llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders, lastWriters;
   llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
   /// Nests that constant inputs alone decide: they leave the call, see
   /// polynest-split-constants.
@@ -957,7 +965,8 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
 
 bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
                             unsigned &fusedId) {
-  // Producers first, the nearest first, then readers of the same data.
+  // Producers first, the nearest first, then readers of the same data and
+  // writers of other parts of a result.
   SmallVector<unsigned, maxCandidates> candidates;
   auto add = [&](unsigned id) {
     NestNode *node = graph.getNode(id);
@@ -971,10 +980,14 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
   for (const NestEdge &edge : llvm::reverse(edges))
     if (edge.base && edge.kind == EdgeKind::Flow)
       add(edge.source);
-  for (Value base : consumer.reads)
-    if (auto it = lastReaders.find(base); it != lastReaders.end())
-      for (unsigned id : llvm::reverse(it->second))
-        add(id);
+  auto addSiblings = [&](ArrayRef<Value> bases, auto &last) {
+    for (Value base : bases)
+      if (auto it = last.find(base); it != last.end())
+        for (unsigned id : llvm::reverse(it->second))
+          add(id);
+  };
+  addSiblings(consumer.reads, lastReaders);
+  addSiblings(consumer.writes, lastWriters);
   if (candidates.empty())
     return false;
 
@@ -1078,15 +1091,19 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
       node = graph.getNode(id);
     if (!node)
       continue;
-    for (Value base : node->reads) {
-      SmallVector<unsigned, 2> &list = lastReaders[base];
-      llvm::erase_if(list, [&](unsigned other) {
-        return other == id || !graph.getNode(other);
-      });
-      list.push_back(id);
-      if (list.size() > 2)
-        list.erase(list.begin());
-    }
+    auto remember = [&](ArrayRef<Value> bases, auto &last) {
+      for (Value base : bases) {
+        SmallVector<unsigned, 2> &list = last[base];
+        llvm::erase_if(list, [&](unsigned other) {
+          return other == id || !graph.getNode(other);
+        });
+        list.push_back(id);
+        if (list.size() > 2)
+          list.erase(list.begin());
+      }
+    };
+    remember(node->reads, lastReaders);
+    remember(node->writes, lastWriters);
   }
 }
 

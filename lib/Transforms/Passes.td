@@ -193,7 +193,7 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     Legal if accesses that may meet name the merged loops' variables so that
     they meet within one iteration only, and what stands between the nests may
     move out of the way. Partners are the nests that write what a nest reads,
-    and the last ones that read the same; no value changes.
+    and the last ones that read, or write to, the same; no value changes.
 
     Before: `for i, j { T[i,j] = f(X[i,j]) }  for i, j { S[i] += T[i,j] }`
     After:  `for i, j { t = f(X[i,j]); S[i] += t }`

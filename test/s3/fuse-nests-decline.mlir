@@ -10,7 +10,9 @@
 // apart (@large), arguments that may overlap are left (@overlap), and what
 // constants decide stays apart (@bound) unless it is more than they are (@grows). The padding of a
 // convolution stays whole where the weights of a group are more than a quarter of
-// its image (@wide), or bound once (@packed).
+// its image (@wide), or bound once (@packed). Parts of one row, which a merged loop
+// would write in turn, stay apart (@turns), and so do rows of which one is needed
+// before the other is written (@overlapping_rows).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -514,6 +516,50 @@ func.func @packed(%x: memref<2x64x8x16x16xf32>, %w: memref<64x8x8x3x3xf32> {poly
           }
         }
       }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @turns
+//       CHECK: affine.for
+//       CHECK: affine.for
+//       CHECK: return
+//      REMARK: parts of a result are written one after the other
+func.func @turns(%a: memref<64xf32>, %b: memref<64xf32>, %r: memref<128xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 64 {
+    %v = affine.load %a[%i] : memref<64xf32>
+    affine.store %v, %r[%i] : memref<128xf32>
+  }
+  affine.for %i = 0 to 64 {
+    %v = affine.load %b[%i] : memref<64xf32>
+    affine.store %v, %r[%i + 64] : memref<128xf32>
+  }
+  return
+}
+
+// Row i + 1 of the first nest is overwritten by the second one's row i.
+// CHECK-LABEL: func @overlapping_rows
+//       CHECK: affine.for
+//       CHECK:   affine.for
+//       CHECK:     affine.load %[[A:.+]][
+//       CHECK: affine.for
+//       CHECK:   affine.for
+//       CHECK: return
+//      REMARK: an element is not touched in the same iteration of both
+func.func @overlapping_rows(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %r: memref<9x4xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %v = affine.load %a[%i, %j] : memref<8x4xf32>
+      affine.store %v, %r[%i, %j] : memref<9x4xf32>
+    }
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %v = affine.load %b[%i, %j] : memref<8x4xf32>
+      affine.store %v, %r[%i + 1, %j] : memref<9x4xf32>
     }
   }
   return

@@ -6,7 +6,8 @@
 // transposing copy becomes an access (@transposed); a producer with two readers
 // is computed once (@diamond); unit loops do not hinder (@unit); nests in
 // between step aside (@between); nests inside scf.for merge too (@region);
-// the padding of a convolution in small groups is that of one group (@groups).
+// the padding of a convolution in small groups is that of one group (@groups);
+// parts of a result's rows are written one after the other in one nest (@parts).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -422,6 +423,34 @@ func.func @groups(%x: memref<2x64x8x16x16xf32>, %w: memref<64x8x8x3x3xf32>,
           }
         }
       }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @parts
+//  CHECK-SAME: (%[[A:.+]]: memref<32x100xf32>, %[[B:.+]]: memref<32x28xf32>, %[[R:.+]]: memref<32x128xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 32
+//       CHECK:   affine.for %[[J:.+]] = 0 to 100
+//       CHECK:     affine.load %[[A]][%[[I]], %[[J]]]
+//       CHECK:     affine.store %{{.+}}, %[[R]][%[[I]], %[[J]]]
+//       CHECK:   affine.for %[[K:.+]] = 0 to 28
+//       CHECK:     affine.load %[[B]][%[[I]], %[[K]]]
+//       CHECK:     affine.store %{{.+}}, %[[R]][%[[I]], %[[K]] + 100]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @parts(%a: memref<32x100xf32>, %b: memref<32x28xf32>, %r: memref<32x128xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 100 {
+      %v = affine.load %a[%i, %j] : memref<32x100xf32>
+      affine.store %v, %r[%i, %j] : memref<32x128xf32>
+    }
+  }
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 28 {
+      %v = affine.load %b[%i, %j] : memref<32x28xf32>
+      affine.store %v, %r[%i, %j + 100] : memref<32x128xf32>
     }
   }
   return
