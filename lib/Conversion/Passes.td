@@ -514,4 +514,30 @@ def LowerMath : Pass<"polynest-lower-math"> {
   ];
 }
 
+def DeferNans : Pass<"polynest-defer-nans", "mlir::func::FuncOp"> {
+  let summary = "Compare plainly in loops of maxima and minima";
+  let description = [{
+    A loop that carries vectors of `arith.maximumf` or `arith.minimumf` compares
+    plainly, which forgets NaN and the sign of zero; it carries besides a mark for
+    each lane that saw a NaN, and the sign bits of all values. Both go into the
+    result behind the loop, once for all accumulators that are combined there. The
+    result is the same. Loops that would then carry more vectors than
+    `vector-registers` holds stay. Idempotent: no such operation is left in the
+    loop.
+
+    Before: `%m = arith.maximumf %x, %acc : vector<8xf32>`
+    After:  `arith.select` of `arith.cmpf ogt`, an `arith.andi` of the signs, and
+            `arith.cmpf uno`, one for two values.
+  }];
+  let options = [
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Vector registers of the target">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Accumulators compared plainly">,
+    Statistic<"numDeclined", "num-declined", "Loops left as they are">
+  ];
+}
+
 #endif // POLYNEST_CONVERSION_PASSES

@@ -240,6 +240,10 @@ static const pn_pass_row_t s4_rows[] = {
 
 static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-describe-entries"},
+    {.flag = "polynest-defer-nans",
+     .anchor = ON_FUNC,
+     .numbers = TAKES(VECTOR_REGISTERS),
+     .is_optimization = true},
     {.flag = "polynest-lower-math"},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-lower-asserts"},

@@ -2,9 +2,11 @@
 """Moves of data and scans in lanes, against eager, bit for bit: sizes around
 whole vectors, static and dynamic, with NaN, infinities and zeros of both signs."""
 
+import numpy as np
 import pytest
 import torch
 
+import polynest
 from polynest import torch_backend
 
 SIZES = (1, 3, 4, 7, 8, 9, 16, 17, 31, 33, 70)
@@ -175,3 +177,72 @@ def test_whole_arrays(count):
         assert float(t) == 0 and bool(t.signbit())
     i = torch.randint(-(2**62), 2**62, (count,))
     assert torch.equal(compiled(lambda i: i.sum())(i), i.sum())
+
+
+# -- extremes ----------------------------------------------------------------------
+
+
+def same_numbers(found, wanted):
+    nan = np.isnan(wanted)
+    assert np.array_equal(np.isnan(found), nan)
+    whole = np.int32 if wanted.dtype == np.float32 else np.int64
+    assert np.array_equal(found[~nan].view(whole), wanted[~nan].view(whole))
+
+
+def extreme_of(operation, dtype, columns, start):
+    name = {np.float32: "f32", np.float64: "f64"}[dtype]
+    whole = f"tensor<?x{columns}x{name}>"
+    return polynest.compile(f"""
+func.func @f(%x: {whole}) -> tensor<?x{name}> {{
+  %c0 = arith.constant 0 : index
+  %s = arith.constant {start} : {name}
+  %n = tensor.dim %x, %c0 : {whole}
+  %e = tensor.empty(%n) : tensor<?x{name}>
+  %i = linalg.fill ins(%s : {name}) outs(%e : tensor<?x{name}>)
+      -> tensor<?x{name}>
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}}
+      ins(%x : {whole}) outs(%i : tensor<?x{name}>) {{
+  ^bb0(%a: {name}, %b: {name}):
+    %q = {operation} %a, %b : {name}
+    linalg.yield %q : {name}
+  }} -> tensor<?x{name}>
+  return %r : tensor<?x{name}>
+}}""")
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 64, 131])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("operation, start", [
+    ("arith.maximumf", "-1.0e+30"), ("arith.minimumf", "1.0e+30"),
+    ("arith.maximumf", "-0.0"), ("arith.minimumf", "0.0")])
+def test_extremes_of_rows_by_bits(operation, start, dtype, columns):
+    """A NaN anywhere, zeros of either sign alone or mixed, infinities."""
+    generator = np.random.default_rng(11)
+    is_maximum = operation.endswith("maximumf")
+    f = extreme_of(operation, dtype, columns, start)
+    rows = []
+    for at in range(columns):
+        for value in (np.nan, -np.nan, np.inf, -np.inf):
+            row = generator.standard_normal(columns)
+            row[at] = value
+            rows.append(row)
+        for base, value in ((0.0, -0.0), (-0.0, 0.0)):
+            row = np.full(columns, base)
+            row[at] = value
+            rows.append(row)
+            rows.append(np.where(np.arange(columns) == at, value,
+                                 -1.0 if is_maximum else 1.0))
+    rows += [np.zeros(columns), np.full(columns, -0.0),
+             np.full(columns, -np.inf), np.full(columns, np.inf)]
+    x = np.array(rows).astype(dtype)
+    padded = np.concatenate(
+        [x, np.full((len(x), 1), float(start), dtype)], 1)
+    wanted = (padded.max(1) if is_maximum else padded.min(1)).astype(dtype)
+    # NumPy leaves open which zero; by IEEE 754-2019 -0 is below +0.
+    zero = wanted == 0
+    signs = np.signbit(np.where(padded == 0, padded, 1 if not is_maximum else -1))
+    negative = signs.all(1) if is_maximum else signs.any(1)
+    wanted[zero] = np.where(negative, -0.0, 0.0)[zero]
+    same_numbers(f(x), wanted)
