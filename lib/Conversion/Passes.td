@@ -514,6 +514,31 @@ def LowerMath : Pass<"polynest-lower-math"> {
   ];
 }
 
+def InvertDivisors : Pass<"polynest-invert-divisors", "mlir::func::FuncOp"> {
+  let summary = "Multiply by the inverse of what a loop does not change";
+  let description = [{
+    In a loop, divisions of vectors by a scalar from outside of it become a
+    product with its inverse, computed once, and two corrections with fused
+    multiply-adds, after which the quotient has the same bits. That holds for
+    numbers within 2^+-100 and divisors within 2^+-20 (f64: 2^+-900 and 2^+-60);
+    up to four divisions at once ask whether all numbers are, and divide if not.
+    Loops that are known to divide fewer than eight vectors stay. Idempotent: the
+    divisions that are left are not directly in a loop.
+
+    Before: `%q = arith.divf %x, %b : vector<8xf32>` in a loop, where `%b` is a
+            scalar in all lanes
+    After:  `%q = scf.if %inside -> (vector<8xf32>)` of three `math.fma`, or
+            the division.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Divisions replaced">,
+    Statistic<"numDeclined", "num-declined", "Groups of divisions left">
+  ];
+}
+
 def DeferNans : Pass<"polynest-defer-nans", "mlir::func::FuncOp"> {
   let summary = "Compare plainly in loops of maxima and minima";
   let description = [{

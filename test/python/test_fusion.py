@@ -179,7 +179,14 @@ def test_whole_arrays(count):
     assert torch.equal(compiled(lambda i: i.sum())(i), i.sum())
 
 
-# -- extremes ----------------------------------------------------------------------
+# -- divisions and extremes --------------------------------------------------------
+
+
+def all_numbers(dtype, count, generator):
+    """Random patterns: all magnitudes, subnormal, infinite and NaN ones."""
+    width = 32 if dtype == np.float32 else 64
+    whole = np.uint32 if width == 32 else np.uint64
+    return generator.integers(0, 2 ** width, count, whole).view(dtype)
 
 
 def same_numbers(found, wanted):
@@ -187,6 +194,27 @@ def same_numbers(found, wanted):
     assert np.array_equal(np.isnan(found), nan)
     whole = np.int32 if wanted.dtype == np.float32 else np.int64
     assert np.array_equal(found[~nan].view(whole), wanted[~nan].view(whole))
+
+
+def rows_by(operation, dtype, columns):
+    name = {np.float32: "f32", np.float64: "f64"}[dtype]
+    whole = f"tensor<?x{columns}x{name}>"
+    return polynest.compile(f"""
+func.func @f(%x: {whole}, %y: tensor<?x{name}>) -> {whole} {{
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : {whole}
+  %e = tensor.empty(%n) : {whole}
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%x, %y : {whole}, tensor<?x{name}>) outs(%e : {whole}) {{
+  ^bb0(%a: {name}, %b: {name}, %o: {name}):
+    %q = {operation} %a, %b : {name}
+    linalg.yield %q : {name}
+  }} -> {whole}
+  return %r : {whole}
+}}""")
 
 
 def extreme_of(operation, dtype, columns, start):
@@ -210,6 +238,66 @@ func.func @f(%x: {whole}) -> tensor<?x{name}> {{
   }} -> tensor<?x{name}>
   return %r : tensor<?x{name}>
 }}""")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_divided_by_numbers_of_all_kinds(dtype):
+    """Quotients are correctly rounded, whether they are computed with the
+    inverse or not: random patterns, patterns near each other, and powers of two
+    around the border of the range."""
+    generator = np.random.default_rng(7)
+    columns = 515
+    f = rows_by("arith.divf", dtype, columns)
+    fraction = 23 if dtype == np.float32 else 52
+    border, other = (100, 20) if dtype == np.float32 else (900, 60)
+    for step in range(5):
+        rows = 400
+        if step == 0:
+            x = all_numbers(dtype, rows * columns, generator)
+            y = all_numbers(dtype, rows, generator)
+        else:
+            # Long significands, few bits, or all bits but few.
+            def significands(count):
+                bits = generator.integers(0, 1 << fraction, count)
+                if step == 2:
+                    bits = bits & ~generator.integers(0, 1 << fraction, count)
+                    bits = bits & generator.integers(0, 1 << fraction, count)
+                if step == 3:
+                    bits = (1 << fraction) - 1 - (bits >> (fraction - 4))
+                return 1 + bits / 2.0 ** fraction
+            x = significands(rows * columns) * 2.0 ** generator.integers(
+                -4, 4, rows * columns)
+            y = significands(rows) * 2.0 ** generator.integers(-4, 4, rows)
+            x[::97] = 2.0 ** generator.integers(
+                -border - 2, border + 2, x[::97].size).astype(np.float64)
+            y[::13] = 2.0 ** generator.integers(
+                -other - 2, other + 2, y[::13].size).astype(np.float64)
+            x[::2] = -x[::2]
+            y[::3] = -y[::3]
+        x = x.astype(dtype).reshape(rows, columns)
+        y = y.astype(dtype)
+        if step == 4:
+            # Quotients as near as can be to half way between two numbers.
+            half = significands(x.size).reshape(x.shape) + 2.0 ** -(fraction + 1)
+            x = (half * y[:, None].astype(np.longdouble)).astype(dtype)
+        if step:
+            # One row that is in range as a whole, one that never is.
+            x[3], x[4] = 1.5, 0.0
+        with np.errstate(all="ignore"):
+            wanted = x / y[:, None]
+        same_numbers(f(x, y), wanted)
+
+
+def test_divisors_that_are_special():
+    columns = 64
+    f = rows_by("arith.divf", np.float32, columns)
+    y = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 3e38, 2 ** 20,
+                  2 ** -20, 2 ** 20 * 1.0000001, 2 ** -20 * 0.9999999],
+                 np.float32)
+    for value in (1.0, -3.0, 0.0, -0.0, np.inf, np.nan, 1e-45, 3e38):
+        x = np.full((len(y), columns), value, np.float32)
+        with np.errstate(all="ignore"):
+            same_numbers(f(x, y), x / y[:, None])
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 9, 64, 131])
