@@ -158,6 +158,9 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-recompute-indices",
+     .anchor = ON_FUNC,
+     .is_optimization = true},
     {.flag = "polynest-fuse-nests",
      .anchor = ON_FUNC,
      .numbers = TAKES(CACHE_SIZE),
@@ -176,6 +179,7 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES(CACHE_SIZE),
      .is_optimization = true},
+    {.flag = "polynest-trim-loops", .anchor = ON_FUNC, .is_optimization = true},
     {.flag = "polynest-stream-reductions",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES(VECTOR_REGISTERS) |

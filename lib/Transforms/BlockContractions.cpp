@@ -24,6 +24,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/AffineValues.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
@@ -103,11 +104,49 @@ static void chooseSides(Blocking &decision) {
   decision.leftIsRow = !leftIsColumn;
 }
 
+/// Fills in how often the loop runs, or what is known about that.
+static void countTrips(CutLoop &cut) {
+  AffineForOp loop = cut.loop;
+  cut.trips = cut.most = getSmallTripCount(loop);
+  if (cut.trips) {
+    cut.fewest = cut.divisor = *cut.trips;
+    return;
+  }
+  // A bound that moves with loops around the nest.
+  AffineMap upper = loop.getUpperBoundMap();
+  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+      loop.getStepAsInt() != 1 || upper.getNumResults() != 1)
+    return;
+  AffineValueBuilder builder(loop);
+  auto operands = loop.getUpperBoundOperands();
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    std::optional<AffineExpr> expr = builder.express(operand);
+    if (!expr)
+      return;
+    (i < upper.getNumDims() ? dims : symbols).push_back(*expr);
+  }
+  AffineExpr bound = upper.getResult(0).replaceDimsAndSymbols(dims, symbols);
+  IntegerRange range = builder.rangeOf(bound);
+  if (!range.isBounded() || range.low < 0 || range.high > INT32_MAX)
+    return;
+  cut.most = range.high;
+  cut.fewest = range.low;
+  cut.divisor = bound.getLargestKnownDivisor();
+}
+
+/// Groups are described by the most that they run.
 static pn_model_loops_t describe(ArrayRef<AffineForOp> loops) {
   pn_model_loops_t described = {};
-  for (AffineForOp loop : loops)
-    if (described.count < PN_MODEL_MAX_LOOPS)
-      described.trips[described.count++] = getSmallTripCount(loop).value_or(0);
+  for (auto [i, loop] : llvm::enumerate(loops))
+    if (described.count < PN_MODEL_MAX_LOOPS) {
+      CutLoop cut;
+      cut.loop = loop;
+      countTrips(cut);
+      // Inside of others only what is constant is taken whole.
+      described.trips[described.count++] =
+          (i == 0 ? cut.most : cut.trips).value_or(0);
+    }
   return described;
 }
 
@@ -118,7 +157,7 @@ LoopGroup makeGroup(ArrayRef<AffineForOp> loops,
   for (size_t i = loops.size(); i-- > 0;) {
     CutLoop cut;
     cut.loop = loops[i];
-    cut.trips = getSmallTripCount(loops[i]);
+    countTrips(cut);
     if (block && int64_t(i) >= block->level) {
       cut.tile = int64_t(i) == block->level ? block->tile : *cut.trips;
       cut.weight = weight;
@@ -224,12 +263,24 @@ static bool readsInBounds(const ContractionOperand &operand) {
   });
 }
 
-/// True if the columns may be packed for the whole nest: sizes are constant and
+/// True if the most that all loops of the group run is known.
+static bool isBounded(const LoopGroup &group) {
+  return llvm::all_of(group.loops, [](const CutLoop &cut) {
+    return cut.trips || cut.most.value_or(1) > 1;
+  });
+}
+
+/// True if the columns may be packed for the whole nest: sizes are constant, or
+/// bounded where all that iterations of loops around need is packed once, and
 /// what is read early would be read anyway, or is there.
 static bool canPackAhead(const Blocking &decision) {
-  return isConstant(decision.batch) && isConstant(decision.columns) &&
-         isConstant(decision.depth) && readsOnce(decision.columnSide()) &&
-         (isConstant(decision.rows) || readsInBounds(decision.columnSide()));
+  bool isFixed = isConstant(decision.columns) && isConstant(decision.depth);
+  bool isShared = decision.aheadPoint != decision.contraction.root &&
+                  isBounded(decision.columns) && isBounded(decision.depth);
+  return isConstant(decision.batch) && (isFixed || isShared) &&
+         readsOnce(decision.columnSide()) &&
+         ((isFixed && isConstant(decision.rows)) ||
+          readsInBounds(decision.columnSide()));
 }
 
 /// The same for rows.
@@ -434,7 +485,8 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
   AffineForOp root = contraction.root;
   // A reduction that may be empty leaves the buffer as it is.
   decision.startsEven =
-      isConstant(decision.depth) &&
+      llvm::all_of(decision.depth.loops,
+                   [](const CutLoop &cut) { return cut.fewest > 0; }) &&
       !root->isAncestor(contraction.init.getParentBlock()->getParentOp());
   decision.panels = decision.plan.n.inner == 1;
   decision.isLong = decision.plan.fma_cycles *

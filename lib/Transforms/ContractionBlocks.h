@@ -21,13 +21,20 @@ struct CutLoop {
   std::optional<int64_t> trips;
   int64_t tile = 1;
   int64_t weight = 0;
-  /// The number of iterations where it is not constant.
+  /// Where it is not constant: the number of iterations, the most and the
+  /// fewest that it may be, and what it is a multiple of.
   mlir::Value tripValue;
+  std::optional<int64_t> most;
+  int64_t fewest = 0;
+  int64_t divisor = 1;
 
-  bool isWhole() const { return trips && *trips <= tile; }
+  /// One block holds them all.
+  bool isWhole() const {
+    return trips ? *trips <= tile : most && !isPlain() && *most <= tile;
+  }
   bool isPlain() const { return tile == 1 && weight == 0; }
   /// All blocks are full.
-  bool isEven() const { return trips && *trips % tile == 0; }
+  bool isEven() const { return divisor % tile == 0; }
 };
 
 /// Loops of one role, outermost first.

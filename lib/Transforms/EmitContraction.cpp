@@ -106,7 +106,6 @@ private:
   void emitTileLoops(Value block, Value row, Value column,
                      const Bounds &columns);
   Bounds restOf(const LoopGroup &group, Value begin, int64_t most);
-  bool isExact(const LoopGroup &group, int64_t unit);
   Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
                    int64_t next, Value address);
   Value rowAddress(Value rowOrigin, int64_t row);
@@ -159,13 +158,36 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
 /// Empty if that is not known.
 static SmallVector<int64_t, 2> getBlockPoints(const LoopGroup &group) {
   for (const CutLoop &cut : group.loops)
-    if (!cut.isPlain() && !cut.isWhole()) {
+    if (!cut.isPlain() && !(cut.trips && cut.isWhole()) && !cut.isEven()) {
       if (!cut.trips)
         return {};
-      if (!cut.isEven())
-        return {group.points, *cut.trips % cut.tile * cut.weight};
+      return {group.points, *cut.trips % cut.tile * cut.weight};
     }
   return {group.points};
+}
+
+/// True if all blocks of the group are whole units.
+static bool isExact(const LoopGroup &group, int64_t unit) {
+  if (group.points % unit != 0)
+    return false;
+  SmallVector<int64_t, 2> points = getBlockPoints(group);
+  if (!points.empty())
+    return points.back() % unit == 0;
+  for (const CutLoop &cut : group.loops)
+    if (!cut.isPlain() && !cut.trips)
+      return cut.divisor * cut.weight % unit == 0;
+  return false;
+}
+
+/// The group with loops that run as often as they ever do.
+static LoopGroup atMost(const LoopGroup &group) {
+  LoopGroup most = group;
+  for (CutLoop &cut : most.loops)
+    if (!cut.trips) {
+      cut.trips = cut.most;
+      cut.fewest = cut.divisor = cut.most.value_or(0);
+    }
+  return most;
 }
 
 std::pair<AffineMap, SmallVector<Value, 4>>
@@ -209,6 +231,12 @@ Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale) {
   MLIRContext *context = builder.getContext();
   Bounds bounds;
   Value block = blockOf.lookup(cut.loop);
+  if (!block && !cut.trips) {
+    std::tie(bounds.map, bounds.operands) =
+        compose(AffineMap::get(1, 0, builder.getAffineDimExpr(0) * scale),
+                cut.tripValue);
+    return bounds;
+  }
   if (!block || cut.isEven()) {
     bounds.map = builder.getConstantAffineMap(cut.tile * scale);
     return bounds;
@@ -230,7 +258,7 @@ Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale) {
 /// How many points the group's block holds.
 Bounds Emitter::pointsOf(const LoopGroup &group) {
   for (const CutLoop &cut : group.loops)
-    if (!cut.isPlain() && !cut.isWhole())
+    if (!cut.isPlain() && !(cut.trips && cut.isWhole()))
       return boundsOf(cut, cut.weight);
   Bounds bounds;
   bounds.map = builder.getConstantAffineMap(group.points);
@@ -394,7 +422,7 @@ void Emitter::clearPadding(Value buffer, unsigned d, const LoopGroup &group,
   for (int64_t size : shape)
     box.push_back({0, size});
   SmallVector<int64_t, 2> points = getBlockPoints(group);
-  if (points.empty())
+  if (points.empty() && !isExact(group, unit))
     clearBox(buffer, box);
   for (int64_t count : points) {
     if (count % unit == 0)
@@ -414,7 +442,7 @@ void Emitter::clearPackedColumns(Value buffer) {
   for (int64_t size : shape)
     box.push_back({0, size});
   SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
-  if (points.empty())
+  if (points.empty() && !isExact(decision.columns, nr))
     clearBox(buffer, box);
   size_t panel = shape.size() - 3;
   for (auto [i, count] : llvm::enumerate(points)) {
@@ -572,12 +600,16 @@ void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
         {int64_t(llvm::divideCeil(decision.columns.points, nr)), depth, nr});
 }
 
-/// Packs the columns of the whole nest in front of it, or of a loop around it.
+/// Packs the columns of the whole nest in front of it, or of a loop around it:
+/// as many as there ever are.
 Value Emitter::packAhead(int64_t columnStride) {
   isAhead = true;
+  LoopGroup columns = decision.columns;
+  decision.columns = atMost(columns);
   pn_model_block_t all = {};
-  all.tile = *getSmallTripCount(decision.contraction.reductionLoops.front());
-  LoopGroup depth = makeGroup(decision.contraction.reductionLoops, &all);
+  all.tile = *decision.depth.loops.front().most;
+  LoopGroup depth =
+      atMost(makeGroup(decision.contraction.reductionLoops, &all));
   SmallVector<int64_t> shape;
   auto bytes = int64_t(type.getIntOrFloatBitWidth() / 8);
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
@@ -612,6 +644,7 @@ Value Emitter::packAhead(int64_t columnStride) {
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
       blockOf.erase(cut.loop);
+  decision.columns = columns;
   return buffer;
 }
 
@@ -708,7 +741,7 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
                rows.getInductionVar());
   }
   auto hasRest = [&](const CutLoop &cut) {
-    return cut.tile % lanes != 0 || !cut.trips || *cut.trips % lanes != 0;
+    return cut.tile % lanes != 0 || cut.divisor % lanes != 0;
   };
   auto packRest = [&](const Bounds &columns, const Bounds *firstColumn,
                       const Bounds &rows, const Bounds *firstRow) {
@@ -866,13 +899,6 @@ void Emitter::emitEpilogue(Value block) {
       openSums(decision.contraction.epilogueSlice, mapping, operands);
   cloneEpilogue(block, place, operands, mapping);
   closePoints();
-}
-
-/// True if all blocks of the group are whole units.
-bool Emitter::isExact(const LoopGroup &group, int64_t unit) {
-  SmallVector<int64_t, 2> points = getBlockPoints(group);
-  return !points.empty() &&
-         llvm::all_of(points, [&](int64_t held) { return held % unit == 0; });
 }
 
 /// How many points of the group's block are left from `begin` on, at most
@@ -1096,15 +1122,20 @@ AffineIfOp Emitter::openOtherDepths() {
   SmallVector<Value> operands;
   for (const CutLoop &cut : decision.depth.loops)
     if (Value open = blockOf.lookup(cut.loop)) {
-      int64_t last = int64_t(llvm::divideCeil(*cut.trips, cut.tile)) - 1;
-      isLast.push_back(builder.getAffineDimExpr(operands.size()) - last);
+      AffineExpr block = builder.getAffineDimExpr(operands.size());
       operands.push_back(open);
+      AffineExpr trips = builder.getAffineConstantExpr(cut.trips.value_or(0));
+      if (!cut.trips) {
+        trips = builder.getAffineDimExpr(operands.size());
+        operands.push_back(cut.tripValue);
+      }
+      isLast.push_back(block - trips.ceilDiv(cut.tile) + 1);
     }
-  auto branch = AffineIfOp::create(
-      builder, loc,
-      IntegerSet::get(operands.size(), 0, isLast,
-                      SmallVector<bool>(isLast.size(), true)),
-      operands, /*withElseRegion=*/true);
+  IntegerSet set = IntegerSet::get(operands.size(), 0, isLast,
+                                   SmallVector<bool>(isLast.size(), true));
+  canonicalizeSetAndOperands(&set, &operands);
+  auto branch = AffineIfOp::create(builder, loc, set, operands,
+                                   /*withElseRegion=*/true);
   builder.setInsertionPoint(branch.getElseBlock()->getTerminator());
   return branch;
 }
@@ -1171,7 +1202,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                             (cut.tile * weight);
         columnOperands.push_back(open);
       }
-      weight *= *cut.trips;
+      weight *= *cut.most;
     }
   }
   unsigned kPosition = columnOperands.size();

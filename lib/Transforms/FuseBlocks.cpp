@@ -52,6 +52,9 @@ static constexpr llvm::StringLiteral passName = "fuse-blocks";
 /// which a block reads again is reused.
 static constexpr unsigned maxMembers = 16;
 static constexpr int64_t leastRows = 32, mostRows = 128;
+/// Blocks end at multiples of it, where they can: what follows rows in the
+/// columns (a mask) then ends with whole vectors.
+static constexpr int64_t rowUnit = 16;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
 
@@ -318,6 +321,9 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
                        ? 1
                        : int64_t(llvm::divideCeil(chain.trips, most));
   chain.rows = int64_t(llvm::divideCeil(chain.trips, blocks));
+  if (blocks > 1)
+    chain.rows =
+        std::min(chain.trips, int64_t(llvm::alignTo(chain.rows, rowUnit)));
   if (!chain.isCut() && chain.depth == 1)
     return "the common loop is as short as a block";
   if (saturatingMultiply(outer, uint64_t(blocks)) < leastIterations)

@@ -141,6 +141,56 @@ def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   ];
 }
 
+def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> {
+  let summary = "Compute what indices alone decide where it is read";
+  let description = [{
+    Loads of a private buffer that one nest fills with a cheap function of the
+    indices (a range of numbers, a causal mask) become that function; the buffer
+    goes away. Passes behind see the condition in place of a byte in memory.
+
+    Before: `affine.for %i { affine.for %j { affine.store (%j <= %i), %m[%i, %j] } }
+             %c = affine.load %m[%r, %k]`
+    After:  `%c = (%k <= %r)`
+
+    Legal if that store fills the whole buffer before the first load and reads no
+    memory. Declines where an element takes more than a few operations, or a
+    division or function.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers that went away">,
+    Statistic<"numDeclined", "num-declined", "Such buffers that stay">
+  ];
+}
+
+def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
+  let summary = "End loops over columns where a mask hides the rest";
+  let description = [{
+    Where a condition on indices puts -inf in all columns behind some place, in
+    all rows of a block, the nests that make, use and sum up these columns leave
+    them out: of causal attention, run block by block (`polynest-fuse-blocks`),
+    half of the products and of the softmax. The mask itself is put on by a nest
+    of its own, over the columns in which it decides something.
+
+    Before: `for ib { for i, j in 0..N { s[i,j] = j > 64*ib+i ? -inf : .. } for i, j in 0..N { .. } }`
+    After:  `for ib { for i, j in 0..64*ib+64 { s[i,j] = .. }
+             for i, j in 64*ib..64*ib+64 { s[i,j] = j > 64*ib+i ? -inf : s[i,j] }
+             for i, j in 0..64*ib+64 { .. } }`
+
+    Legal if all that uses these columns would not change: the maximum with -inf,
+    a sum of exp(-inf - maximum), and a sum of such exponentials (or these over
+    their sum) times anything. Of the latter 0 times what is left out is added,
+    which is NaN where that is infinite or NaN. No value changes.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Masks that end loops">,
+    Statistic<"numDeclined", "num-declined", "Masks that do not">
+  ];
+}
+
 def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
   let summary = "Run chains of nests block by block of their common loops";
   let description = [{

@@ -6,17 +6,20 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from conftest import bound
+from conftest import bound, compiled
 
 import polynest
 from polynest import threads
 
 MAX = "arith.maximumf"
+# The lowest and the highest distance of columns that a row keeps.
+MASKS = {"causal": (-10000, 0)}
 
 
 def attention(heads, rows, columns, size, mask="none", dtype="f32"):
     """Text of softmax(q k^T / 4 [masked]) v; q: heads x rows x size, k and v:
-    heads x columns x size. Masks: none, bias (an argument), causal (indices)."""
+    heads x columns x size. Masks: none, bias (an argument), causal (indices), or
+    a pair: columns j of row i with low <= j - i <= high are kept."""
     qt = f"tensor<{heads}x{rows}x{size}x{dtype}>"
     kt = f"tensor<{heads}x{columns}x{size}x{dtype}>"
     st = f"tensor<{heads}x{rows}x{columns}x{dtype}>"
@@ -38,15 +41,23 @@ def attention(heads, rows, columns, size, mask="none", dtype="f32"):
     {body}
   }} -> {out_type}"""
 
-    masked = {
-        "none": "linalg.yield %m : " + dtype,
-        "bias": f"%w = arith.addf %m, %x1 : {dtype}\n"
-                f"    linalg.yield %w : {dtype}",
-        "causal": "%i = linalg.index 1 : index\n    %j = linalg.index 2 : index\n"
-                  "    %c = arith.cmpi sle, %j, %i : index\n"
-                  f"    %w = arith.select %c, %m, %low : {dtype}\n"
-                  f"    linalg.yield %w : {dtype}",
-    }[mask]
+    if mask == "none":
+        masked = f"linalg.yield %m : {dtype}"
+    elif mask == "bias":
+        masked = (f"%w = arith.addf %m, %x1 : {dtype}\n"
+                  f"    linalg.yield %w : {dtype}")
+    else:
+        least, most = MASKS.get(mask, mask)
+        masked = f"""%i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %least = arith.constant {least} : index
+    %most = arith.constant {most} : index
+    %away = arith.subi %j, %i : index
+    %c0 = arith.cmpi sle, %away, %most : index
+    %c1 = arith.cmpi sge, %away, %least : index
+    %c = arith.andi %c0, %c1 : i1
+    %w = arith.select %c, %m, %low : {dtype}
+    linalg.yield %w : {dtype}"""
     bias = [", %bias: " + bt] if mask == "bias" else [""]
     maps = [full, "affine_map<(b,i,j)->(i,j)>", full] if mask == "bias" else [
         full, full]
@@ -102,9 +113,10 @@ def reference(q, k, v, mask, bias):
         s = np.einsum("bid,bjd->bij", q, k) * 0.25
         if mask == "bias":
             s = s + bias
-        if mask == "causal":
+        if mask not in ("none", "bias"):
             i, j = np.indices(s.shape[1:])
-            s = np.where(j <= i, s, -np.inf)
+            least, most = MASKS.get(mask, mask)
+            s = np.where((least <= j - i) & (j - i <= most), s, -np.inf)
         p = np.exp(s - s.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
         return np.einsum("bij,bje->bie", p, v)
@@ -188,3 +200,76 @@ def test_f64():
     q, k, v = (data((2, 300, 16), seed, np.float64) for seed in range(3))
     result = polynest.compile(attention(2, 300, 300, 16, dtype="f64"))(q, k, v)
     close(result, reference(q, k, v, "none", None), 316)
+
+
+@pytest.mark.parametrize("shape", [(1, 384, 384, 16), (3, 500, 500, 24),
+                                   (2, 333, 450, 8), (2, 450, 333, 8)], ids=str)
+@pytest.mark.parametrize("mask", [(-10000, 0), (-10000, 7), (-10000, -1),
+                                  (-10000, 100), (-60, 0), (-60, 40), (0, 10000)],
+                         ids=str)
+def test_masks_of_indices(shape, mask):
+    heads, rows, columns, size = shape
+    args = [data((heads, n, size), n + size) for n in (rows, columns, columns)]
+    text = attention(heads, rows, columns, size, mask)
+    exact = reference(*args, mask, None)
+    for level in ("default", "plain"):
+        got = polynest.compile(text, opt_level=level)(*args)
+        close(got, exact, columns + size)
+
+
+@pytest.mark.parametrize(
+    "place, value",
+    list(itertools.product(["q", "k", "v"], [np.nan, np.inf, -np.inf])),
+)
+def test_edge_values_behind_masks(place, value):
+    """Masked columns count as they do in the plain form: 0 times infinity, and
+    scores that are not numbers."""
+    heads, rows, size = 4, 384, 16
+    values = {
+        name: data((heads, rows, size), seed)
+        for seed, name in enumerate(["q", "k", "v"])
+    }
+    values[place][0, 0, 3] = value
+    values[place][1, 200, 5] = value
+    values[place][2, -1, -1] = value
+    values[place][3, 100:300, 2] = value
+    text = attention(heads, rows, rows, size, "causal")
+    result = polynest.compile(text)(*values.values())
+    plain = polynest.compile(text, opt_level="plain")(*values.values())
+    assert np.array_equal(np.isnan(result), np.isnan(plain))
+    assert np.array_equal(np.isposinf(result), np.isposinf(plain))
+    assert np.array_equal(np.isneginf(result), np.isneginf(plain))
+    finite = np.where(np.isfinite(plain), plain, np.nan)
+    close(np.where(np.isfinite(plain), result, np.nan), finite, rows + size)
+
+
+def keep_by_tril(s):
+    n = s.shape[-1]
+    return s.masked_fill(~torch.ones(n, n, dtype=torch.bool).tril(), -torch.inf)
+
+
+def keep_by_range(s):
+    i = torch.arange(s.shape[-1])
+    return torch.where(i[:, None] >= i[None, :], s, -torch.inf)
+
+
+def keep_by_bias(s):
+    n = s.shape[-1]
+    return s + torch.full((n, n), -torch.inf).triu(1)
+
+
+@pytest.mark.parametrize("keep", [keep_by_tril, keep_by_range, keep_by_bias, None])
+def test_torch(keep):
+    def plain(q, k, v):
+        scores = q @ k.transpose(-1, -2) * 0.25
+        return torch.softmax(keep(scores), -1) @ v
+
+    def library(q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=True, scale=0.25)
+
+    args = [torch.from_numpy(data((2, 3, 400, 16), seed)) for seed in range(3)]
+    with torch.no_grad():
+        got = compiled(plain if keep else library)(*args)
+    exact = library(*(x.double() for x in args))
+    close(got.numpy(), exact.numpy(), 416)

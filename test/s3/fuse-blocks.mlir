@@ -3,7 +3,7 @@
 // the other, which is done with (@attention: 96 rows of 384 bytes in blocks of 32,
 // as half of 16 KiB hold fewer); not where a row is still needed (@both, @again); rows
 // that blocks do not divide follow as a block of their own (@rest: 97 in three
-// blocks of 25 and one of 22); a loop that is one block is merged without being
+// blocks of 32 and one of 1); a loop that is one block is merged without being
 // cut (@short).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -205,14 +205,14 @@ func.func @again(%q: memref<4x96x16xf32>, %k: memref<4x96x16xf32>,
 // Three full blocks in a loop, and the rows that are left behind it.
 // CHECK-LABEL: func @rest
 //       CHECK: affine.for %[[IB:.+]] = 0 to 3 {
-//       CHECK: affine.for %[[I:.+]] = 0 to 25 {
-//       CHECK: affine.load %{{.+}}[%[[IB]] * 25 + %[[I]], %{{.+}}] : memref<97x16xf32>
-//       CHECK: memref.alloc() : memref<25x97xf32>
-//       CHECK: affine.for %[[I:.+]] = 0 to 22 {
-//       CHECK: affine.load %{{.+}}[%[[I]] + 75, %{{.+}}] : memref<97x16xf32>
-//       CHECK: affine.store %{{.+}}[%[[I]], %{{.+}}] : memref<25x97xf32>
-//       CHECK: affine.for %[[I:.+]] = 0 to 22 {
-//       CHECK: affine.store %{{.+}}[%[[I]] + 75, %{{.+}}] : memref<97x16xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 32 {
+//       CHECK: affine.load %{{.+}}[%[[IB]] * 32 + %[[I]], %{{.+}}] : memref<97x16xf32>
+//       CHECK: memref.alloc() : memref<32x97xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 1 {
+//       CHECK: affine.load %{{.+}}[%[[I]] + 96, %{{.+}}] : memref<97x16xf32>
+//       CHECK: affine.store %{{.+}}[%[[I]], %{{.+}}] : memref<32x97xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 1 {
+//       CHECK: affine.store %{{.+}}[%[[I]] + 96, %{{.+}}] : memref<97x16xf32>
 //       CHECK: return
 func.func @rest(%q: memref<97x16xf32>, %k: memref<97x16xf32>,
                 %v: memref<97x16xf32>,

@@ -1,0 +1,896 @@
+//===- TrimLoops.cpp - loops end where a mask hides the rest --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: scores that a condition on their indices replaces by -inf (a causal
+// mask) leave nothing behind the softmax: where all columns from some place on
+// are masked in every row of a block, the loops over columns of the nests that
+// make and use the block end there. What the mask decides within the rest is
+// done by a nest of its own, over the columns where it decides anything.
+// Legal when: buffers in between are private to the block, every loop that
+// reads them sweeps their columns from the first one, at least one column is
+// left, and iterations that are left out would change nothing:
+//   max(a, -inf) = a
+//   a + exp(-inf - m) = a, where m is the maximum of the row: m is NaN or -inf
+//     only if each column that is left gives NaN, too
+//   a + exp(-inf - m) / s * v = a + 0 * v, s the sum of the row: kept as a sum
+//     of 0 * v over what is left out, for v may be NaN or infinite.
+// Values are the same, also those of rows that are NaN.
+// Profitable when: the bound is below the number of columns in some block.
+// Limits: one condition of the form column >= linear function of outer loops;
+// -inf itself (a mask that adds finite numbers, or -inf, hides nothing);
+// buffers of static size; upper bounds only.
+// Cost: operations of blocks that hold such a select.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/AffineValues.h"
+#include "Analysis/Aliasing.h"
+#include "Analysis/NestParts.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/Analysis/AffineStructures.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_TRIMLOOPS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-trim-loops"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "trim-loops";
+
+/// Columns in which the mask decides begin at a multiple of this: whole
+/// vectors, and lines of the cache.
+static constexpr int64_t columnUnit = 16;
+
+namespace {
+/// A bound of the columns: a linear function of values from outside of the
+/// block.
+struct Bound {
+  AffineMap map;
+  SmallVector<Value> operands;
+  IntegerRange range;
+};
+
+/// A select that puts -inf in masked columns of a buffer.
+struct Mask {
+  AffineStoreOp store;
+  arith::SelectOp select;
+  /// What columns have that are not masked.
+  Value kept;
+  AffineForOp column;
+  /// From here on all rows of the block are masked; before `first` none is.
+  Bound end, first;
+  /// The condition decides `first`, too.
+  bool isOnly = false;
+};
+
+/// What masked columns of a buffer, or a value computed from them, hold.
+/// `Zero` stands for 0, or NaN where a column that is left holds NaN, too.
+enum class Hidden { None, NegativeInfinity, BelowMaximum, Zero, Product };
+
+struct HiddenValue {
+  Hidden kind = Hidden::None;
+  /// Values with one number are the same in each column.
+  unsigned id = 0;
+  /// Product: what zero is multiplied by.
+  Value factor;
+};
+
+struct HiddenBuffer {
+  unsigned dim;
+  HiddenValue value;
+};
+
+/// A sum of zeros times `factor` over the columns of `loop`.
+struct MaskedProduct {
+  AffineForOp loop, root;
+  Value factor;
+  SmallVector<Operation *> slice;
+  /// Loops of the nest that the factor depends on, outermost first.
+  SmallVector<AffineForOp> loops;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// Collects expressions of which each, where it is not negative, makes the
+/// condition `wanted`. Clears `isOnly` if the condition may be so otherwise.
+static void collectReasons(Value condition, bool wanted,
+                           AffineValueBuilder &builder,
+                           SmallVectorImpl<AffineExpr> &reasons, bool &isOnly,
+                           unsigned depth = 0) {
+  Operation *op = condition.getDefiningOp();
+  if (!op || depth > 16) {
+    isOnly = false;
+    return;
+  }
+  auto go = [&](Value value, bool want) {
+    collectReasons(value, want, builder, reasons, isOnly, depth + 1);
+  };
+  auto constantOf = [](Value value) -> std::optional<bool> {
+    APInt constant;
+    if (!matchPattern(value, m_ConstantInt(&constant)))
+      return std::nullopt;
+    return constant.getBoolValue();
+  };
+  if (isa<arith::XOrIOp, arith::AndIOp, arith::OrIOp>(op)) {
+    Value value = op->getOperand(0), other = op->getOperand(1);
+    if (constantOf(value))
+      std::swap(value, other);
+    std::optional<bool> constant = constantOf(other);
+    if (isa<arith::XOrIOp>(op) && constant)
+      return go(value, wanted != *constant);
+    bool isAnd = isa<arith::AndIOp>(op);
+    if (!isa<arith::XOrIOp>(op) && constant && *constant == isAnd)
+      return go(value, wanted);
+    // One of the two is enough.
+    if (!isa<arith::XOrIOp>(op) && isAnd != wanted) {
+      go(value, wanted);
+      return go(other, wanted);
+    }
+    isOnly = false;
+    return;
+  }
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  std::optional<AffineExpr> lhs, rhs;
+  if (compare) {
+    lhs = builder.express(compare.getLhs());
+    rhs = builder.express(compare.getRhs());
+  }
+  if (!lhs || !rhs || !builder.rangeOf(*lhs).isBounded() ||
+      !builder.rangeOf(*rhs).isBounded()) {
+    isOnly = false;
+    return;
+  }
+  arith::CmpIPredicate predicate =
+      wanted ? compare.getPredicate()
+             : arith::invertPredicate(compare.getPredicate());
+  switch (predicate) {
+  case arith::CmpIPredicate::sgt:
+    reasons.push_back(*lhs - *rhs - 1);
+    return;
+  case arith::CmpIPredicate::sge:
+    reasons.push_back(*lhs - *rhs);
+    return;
+  case arith::CmpIPredicate::slt:
+    reasons.push_back(*rhs - *lhs - 1);
+    return;
+  case arith::CmpIPredicate::sle:
+    reasons.push_back(*rhs - *lhs);
+    return;
+  default:
+    isOnly = false;
+  }
+}
+
+/// The value of `sum` over `terms`, of which those that `nest` moves take their
+/// highest or lowest value; none where that is not known.
+static std::optional<Bound>
+makeBound(ArrayRef<std::pair<int64_t, Value>> terms, int64_t constant,
+          Operation *nest, bool highest) {
+  MLIRContext *context = nest->getContext();
+  Bound bound;
+  bound.range = {constant, constant};
+  AffineExpr expr = getAffineConstantExpr(constant, context);
+  for (auto [factor, value] : terms) {
+    if (factor == 0)
+      continue;
+    IntegerRange range = rangeOfValue(value);
+    constexpr int64_t most = int64_t(1) << 40;
+    if (!range.isBounded() || range.low < -most || range.high > most ||
+        factor < -most / (1 << 20) || factor > most / (1 << 20))
+      return std::nullopt;
+    int64_t low = std::min(factor * range.low, factor * range.high);
+    int64_t high = std::max(factor * range.low, factor * range.high);
+    if (nest->isAncestor(value.getParentBlock()->getParentOp())) {
+      expr = expr + (highest ? high : low);
+      (highest ? low : high) = highest ? high : low;
+    } else {
+      expr = expr + getAffineDimExpr(bound.operands.size(), context) * factor;
+      bound.operands.push_back(value);
+    }
+    bound.range.low += low;
+    bound.range.high += high;
+  }
+  bound.map = AffineMap::get(bound.operands.size(), 0, expr);
+  canonicalizeMapAndOperands(&bound.map, &bound.operands);
+  return bound;
+}
+
+/// The loop of the nest that an index stands for, if it sweeps the dimension.
+static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
+                            MemRefType type) {
+  auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
+  AffineForOp loop = dim ? getForInductionVarOwner(operands[dim.getPosition()])
+                         : AffineForOp();
+  return loop && loop.hasConstantBounds() && loop.getConstantLowerBound() == 0 &&
+                 loop.getStepAsInt() == 1 &&
+                 loop.getConstantUpperBound() == type.getDimSize(d)
+             ? loop
+             : AffineForOp();
+}
+
+/// The nest directly in `block` around `op`.
+static AffineForOp getNest(Block *block, Operation *op) {
+  return dyn_cast_or_null<AffineForOp>(block->findAncestorOpInBlock(*op));
+}
+
+/// A private buffer of static size with plain accesses only.
+static bool isPlainBuffer(Value memref) {
+  Operation *op = memref.getDefiningOp();
+  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(op))
+    return false;
+  auto type = cast<MemRefType>(memref.getType());
+  return type.hasStaticShape() && type.getLayout().isIdentity() &&
+         llvm::all_of(memref.getUsers(), [&](Operation *user) {
+           auto store = dyn_cast<AffineStoreOp>(user);
+           return isa<AffineLoadOp>(user) ||
+                  (store && store.getValueToStore() != memref);
+         });
+}
+
+static bool isNegativeInfinity(Value value) {
+  APFloat constant(0.0f);
+  return matchPattern(value, m_ConstantFloat(&constant)) &&
+         constant.isInfinity() && constant.isNegative();
+}
+
+/// Looks for a mask behind the store; false if there is none.
+static bool matchMask(AffineStoreOp store, Mask &mask) {
+  mask.store = store;
+  mask.select = store.getValueToStore().getDefiningOp<arith::SelectOp>();
+  Operation *alloc = store.getMemRef().getDefiningOp();
+  if (!mask.select || mask.select->getBlock() != store->getBlock() ||
+      !isPlainBuffer(store.getMemRef()) || !isa<memref::AllocOp>(alloc))
+    return false;
+  bool wanted = isNegativeInfinity(mask.select.getTrueValue());
+  if (wanted == isNegativeInfinity(mask.select.getFalseValue()))
+    return false;
+  mask.kept =
+      wanted ? mask.select.getFalseValue() : mask.select.getTrueValue();
+  AffineForOp nest = getNest(alloc->getBlock(), store);
+  mask.column = dyn_cast<AffineForOp>(store->getParentOp());
+  if (!nest || !mask.column || !mask.column.hasConstantBounds())
+    return false;
+  AffineValueBuilder builder(store);
+  SmallVector<AffineExpr> reasons;
+  mask.isOnly = true;
+  collectReasons(mask.select.getCondition(), wanted, builder, reasons,
+                 mask.isOnly);
+  mask.isOnly &= reasons.size() == 1;
+  SmallVector<Value> operands = builder.getOperands();
+  unsigned dims = builder.getNumDims(), symbols = builder.getNumSymbols();
+  for (AffineExpr reason : reasons) {
+    SmallVector<int64_t> flat;
+    if (failed(getFlattenedAffineExpr(reason, dims, symbols, &flat)) ||
+        flat.size() != operands.size() + 1)
+      continue;
+    // The reason is column - bound.
+    int64_t factor = 0;
+    SmallVector<std::pair<int64_t, Value>> terms;
+    for (auto [value, by] : llvm::zip(operands, flat)) {
+      if (value == mask.column.getInductionVar())
+        factor += by;
+      else
+        terms.push_back({-by, value});
+    }
+    if (factor != 1)
+      continue;
+    auto end = makeBound(terms, -flat.back(), nest, /*highest=*/true);
+    auto first = makeBound(terms, -flat.back(), nest, /*highest=*/false);
+    if (!end || !first)
+      continue;
+    mask.end = *end;
+    mask.first = *first;
+    return true;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// What masked columns hold
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Follows what masked columns hold through the nests of a block.
+class MaskAnalysis {
+public:
+  MaskAnalysis(Mask &mask, Block *block) : mask(mask), block(block) {}
+
+  /// Why the loops over columns cannot be cut short, or null.
+  const char *run();
+
+  SmallVector<AffineForOp> columns;
+  SmallVector<MaskedProduct> products;
+
+private:
+  const char *visitNest(AffineForOp nest);
+  const char *visitColumn(AffineForOp column, AffineForOp nest);
+  const char *visitStore(AffineStoreOp store, AffineForOp column,
+                         AffineForOp nest);
+  const char *visitCarried(AffineForOp column, unsigned i, AffineForOp nest);
+  void visitOperation(Operation *op, AffineForOp column);
+  HiddenValue lookup(Value value) const { return values.lookup(value); }
+  std::optional<SmallVector<Value>> getRows(Operation *access, unsigned dim,
+                                            AffineForOp nest);
+  bool isMaximum(Value row, unsigned id) const;
+  bool isSum(Value row, unsigned id) const;
+
+  Mask &mask;
+  Block *block;
+  DenseMap<Value, HiddenBuffer> buffers;
+  DenseMap<Value, HiddenValue> values;
+  /// Rows whose value is the maximum, or the sum, of columns with a number.
+  DenseMap<Value, unsigned> maxima, sums;
+  /// Numbers of columns that are exponentials: 0 and above, or NaN.
+  llvm::SmallDenseSet<unsigned> exponentials;
+  unsigned nextId = 1;
+};
+} // namespace
+
+static std::pair<AffineMap, SmallVector<Value>> getIndices(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return {load.getAffineMap(), SmallVector<Value>(load.getMapOperands())};
+  auto store = cast<AffineStoreOp>(access);
+  return {store.getAffineMap(), SmallVector<Value>(store.getMapOperands())};
+}
+
+static Value getMemRef(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return load.getMemRef();
+  return cast<AffineStoreOp>(access).getMemRef();
+}
+
+/// The variables that name the rows of an access, dimension by dimension; none
+/// unless each is a loop of the nest that sweeps its dimension.
+std::optional<SmallVector<Value>>
+MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
+  auto [map, operands] = getIndices(access);
+  auto type = cast<MemRefType>(getMemRef(access).getType());
+  SmallVector<Value> rows;
+  for (unsigned d = 0; d != map.getNumResults(); ++d) {
+    if (d == dim)
+      continue;
+    auto constant = dyn_cast<AffineConstantExpr>(map.getResult(d));
+    if (type.getDimSize(d) == 1 && constant && constant.getValue() == 0) {
+      rows.push_back({});
+      continue;
+    }
+    AffineForOp loop = getSweep(map, operands, d, type);
+    if (!loop || !nest->isAncestor(loop) ||
+        llvm::is_contained(rows, loop.getInductionVar()))
+      return std::nullopt;
+    rows.push_back(loop.getInductionVar());
+  }
+  return rows;
+}
+
+/// True if the row is the maximum of the columns, or above it.
+bool MaskAnalysis::isMaximum(Value row, unsigned id) const {
+  auto found = maxima.find(row);
+  if (found != maxima.end())
+    return found->second == id;
+  // Where all columns are -inf, any number is above them.
+  auto select = row.getDefiningOp<arith::SelectOp>();
+  auto compare =
+      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  APFloat other(0.0f);
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+      !isNegativeInfinity(compare.getRhs()) ||
+      !matchPattern(select.getTrueValue(), m_ConstantFloat(&other)) ||
+      other.isNaN())
+    return false;
+  Value compared = compare.getLhs();
+  if (auto extended = compared.getDefiningOp<arith::ExtFOp>())
+    compared = extended.getIn();
+  return compared == select.getFalseValue() && isMaximum(compared, id);
+}
+
+/// True if the row is the sum of the columns, or where that is 0 another
+/// number.
+bool MaskAnalysis::isSum(Value row, unsigned id) const {
+  auto found = sums.find(row);
+  if (found != sums.end())
+    return found->second == id;
+  auto select = row.getDefiningOp<arith::SelectOp>();
+  auto compare =
+      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  APFloat other(0.0f);
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+      !matchPattern(compare.getRhs(), m_AnyZeroFloat()) ||
+      !matchPattern(select.getTrueValue(), m_ConstantFloat(&other)) ||
+      other.isZero() || other.isNaN())
+    return false;
+  Value compared = compare.getLhs();
+  if (auto extended = compared.getDefiningOp<arith::ExtFOp>())
+    compared = extended.getIn();
+  return compared == select.getFalseValue() && isSum(compared, id);
+}
+
+/// What the results of an operation hold in masked columns.
+void MaskAnalysis::visitOperation(Operation *op, AffineForOp column) {
+  if (op == mask.select) {
+    values[op->getResult(0)] = {Hidden::NegativeInfinity, nextId++, {}};
+    return;
+  }
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1)
+    return;
+  Value result = op->getResult(0);
+  HiddenValue first = lookup(op->getOperand(0));
+  auto standsStill = [&](Value value) {
+    return !column->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  if (isa<arith::ExtFOp>(op)) {
+    if (first.kind != Hidden::Product)
+      values[result] = first;
+  } else if (isa<arith::TruncFOp>(op)) {
+    // What is rounded may become infinite or zero where it was not.
+    if (first.kind == Hidden::NegativeInfinity || first.kind == Hidden::Zero) {
+      if (exponentials.contains(first.id))
+        exponentials.insert(nextId);
+      values[result] = {first.kind, nextId++, {}};
+    }
+  } else if (isa<arith::SubFOp>(op)) {
+    Value row = op->getOperand(1);
+    if (first.kind == Hidden::NegativeInfinity && standsStill(row) &&
+        isMaximum(row, first.id))
+      values[result] = {Hidden::BelowMaximum, 0, {}};
+  } else if (isa<math::ExpOp, math::Exp2Op>(op)) {
+    if (first.kind == Hidden::BelowMaximum) {
+      exponentials.insert(nextId);
+      values[result] = {Hidden::Zero, nextId++, {}};
+    }
+  } else if (isa<arith::DivFOp>(op)) {
+    Value row = op->getOperand(1);
+    if (first.kind == Hidden::Zero && standsStill(row) && isSum(row, first.id))
+      values[result] = {Hidden::Zero, nextId++, {}};
+  } else if (isa<arith::MulFOp>(op)) {
+    HiddenValue second = lookup(op->getOperand(1));
+    if (first.kind == Hidden::Zero && second.kind == Hidden::None)
+      values[result] = {Hidden::Product, 0, op->getOperand(1)};
+    else if (second.kind == Hidden::Zero && first.kind == Hidden::None)
+      values[result] = {Hidden::Product, 0, op->getOperand(0)};
+  }
+}
+
+const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
+                                     AffineForOp nest) {
+  HiddenValue value = lookup(store.getValueToStore());
+  if (value.kind != Hidden::NegativeInfinity && value.kind != Hidden::Zero)
+    return "a loop over columns stores what the mask does not decide";
+  Value memref = store.getMemRef();
+  Operation *alloc = memref.getDefiningOp();
+  if (!isPlainBuffer(memref) ||
+      (alloc->getBlock() != block && !nest->isAncestor(alloc)))
+    return "masked columns are stored in a buffer that is not private";
+  auto [map, operands] = getIndices(store);
+  auto type = cast<MemRefType>(memref.getType());
+  for (unsigned d = 0; d != map.getNumResults(); ++d) {
+    if (getSweep(map, operands, d, type) != column)
+      continue;
+    auto rows = getRows(store, d, nest);
+    if (!rows)
+      break;
+    // Every row is stored: nothing but the loops over rows stands around.
+    for (Operation *op = column->getParentOp();
+         op != nest->getParentOp() && op != alloc->getParentOp();
+         op = op->getParentOp()) {
+      auto loop = dyn_cast<AffineForOp>(op);
+      if (!loop || !llvm::is_contained(*rows, loop.getInductionVar()))
+        return "masked columns are not stored for all rows";
+    }
+    // In a row, columns are read before they are stored again.
+    for (Operation *user : memref.getUsers())
+      if (nest->isAncestor(user) && getRows(user, d, nest) != rows)
+        return "rows of masked columns are read out of step";
+    buffers[memref] = {d, value};
+    return nullptr;
+  }
+  return "masked columns are stored out of order";
+}
+
+/// What the loop carries stays as it is in masked columns.
+const char *MaskAnalysis::visitCarried(AffineForOp column, unsigned i,
+                                       AffineForOp nest) {
+  static const char *const why = "a loop carries what masked columns change";
+  Value carried = column.getRegionIterArgs()[i];
+  Operation *op = column.getYieldedValues()[i].getDefiningOp();
+  if (!op || op->getNumOperands() != 2 || !carried.hasOneUse() ||
+      *carried.user_begin() != op || op->getBlock() != column.getBody() ||
+      !op->getResult(0).hasOneUse())
+    return why;
+  Value added = op->getOperand(op->getOperand(0) == carried ? 1 : 0);
+  HiddenValue value = lookup(added);
+  Value result = column.getResult(i);
+  if (isa<arith::MaximumFOp>(op) && value.kind == Hidden::NegativeInfinity) {
+    maxima[result] = value.id;
+    return nullptr;
+  }
+  if (!isa<arith::AddFOp>(op) ||
+      !matchPattern(column.getInits()[i], m_PosZeroFloat()))
+    return why;
+  if (value.kind == Hidden::Zero && exponentials.contains(value.id)) {
+    sums[result] = value.id;
+    return nullptr;
+  }
+  if (value.kind != Hidden::Product)
+    return why;
+  MaskedProduct product;
+  product.loop = column;
+  product.root = nest;
+  product.factor = value.factor;
+  products.push_back(product);
+  return nullptr;
+}
+
+const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
+  columns.push_back(column);
+  for (Operation &op : column.getBody()->without_terminator()) {
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      auto found = buffers.find(load.getMemRef());
+      if (found == buffers.end())
+        continue;
+      auto [map, operands] = getIndices(load);
+      auto type = load.getMemRefType();
+      if (getSweep(map, operands, found->second.dim, type) != column)
+        return "masked columns are read out of order";
+      values[load.getResult()] = found->second.value;
+      continue;
+    }
+    if (auto store = dyn_cast<AffineStoreOp>(op)) {
+      if (const char *why = visitStore(store, column, nest))
+        return why;
+      continue;
+    }
+    // Sums that columns are made of.
+    if (op.getNumRegions() != 0) {
+      WalkResult result = op.walk([&](Operation *inner) {
+        bool isFree = isa<AffineForOp, AffineYieldOp>(inner) ||
+                      (isa<AffineLoadOp>(inner) &&
+                       !buffers.contains(cast<AffineLoadOp>(inner).getMemRef()));
+        return isFree || (inner->getNumRegions() == 0 &&
+                          isMemoryEffectFree(inner))
+                   ? WalkResult::advance()
+                   : WalkResult::interrupt();
+      });
+      if (result.wasInterrupted())
+        return "a loop over columns holds other code";
+      continue;
+    }
+    if (!isReadOnly(&op))
+      return "a loop over columns holds other code";
+    visitOperation(&op, column);
+  }
+  for (unsigned i = 0; i != column.getNumIterOperands(); ++i)
+    if (const char *why = visitCarried(column, i, nest))
+      return why;
+  return nullptr;
+}
+
+/// Visits the loops over columns of a nest, in order.
+const char *MaskAnalysis::visitNest(AffineForOp nest) {
+  llvm::SetVector<Operation *> found;
+  const char *why = nullptr;
+  auto collect = [&](Operation *access) {
+    if (access == mask.store) {
+      found.insert(mask.column);
+      return;
+    }
+    auto known = buffers.find(getMemRef(access));
+    if (known == buffers.end() || isa<AffineStoreOp>(access))
+      return;
+    auto [map, operands] = getIndices(access);
+    auto type = cast<MemRefType>(getMemRef(access).getType());
+    AffineForOp column = getSweep(map, operands, known->second.dim, type);
+    if (!column || !nest->isAncestor(column) ||
+        !getRows(access, known->second.dim, nest))
+      why = "masked columns are read out of order";
+    else
+      found.insert(column);
+  };
+  // Loops of which each reads what one before it has stored come up one by one.
+  size_t visited = 0;
+  while (true) {
+    nest.walk([&](Operation *op) {
+      if (isa<AffineLoadOp, AffineStoreOp>(op))
+        collect(op);
+    });
+    if (why || visited == found.size())
+      break;
+    auto column = cast<AffineForOp>(found[visited]);
+    // They run one after the other.
+    if (visited != 0 &&
+        (found[visited - 1]->getBlock() != column->getBlock() ||
+         !found[visited - 1]->isBeforeInBlock(column)))
+      return "loops over columns do not follow each other";
+    ++visited;
+    if ((why = visitColumn(column, nest)))
+      break;
+  }
+  if (why)
+    return why;
+  // What touches the buffers is inside of these loops.
+  WalkResult result = nest.walk([&](Operation *op) {
+    if (!isa<AffineLoadOp, AffineStoreOp>(op) ||
+        !buffers.contains(getMemRef(op)))
+      return WalkResult::advance();
+    return llvm::any_of(found,
+                        [&](Operation *column) {
+                          return op->getParentOp() == column;
+                        })
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return result.wasInterrupted() ? "masked columns are used in other loops"
+                                 : nullptr;
+}
+
+const char *MaskAnalysis::run() {
+  AffineForOp first = getNest(block, mask.store);
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    bool touches = op == first;
+    op->walk([&](Operation *inner) {
+      if (isa<AffineLoadOp, AffineStoreOp>(inner))
+        touches |= buffers.contains(getMemRef(inner));
+    });
+    if (!touches)
+      continue;
+    auto nest = dyn_cast<AffineForOp>(op);
+    if (!nest)
+      return "masked columns are used outside of nests";
+    if (const char *why = visitNest(nest))
+      return why;
+  }
+  // Earlier nests of the block hold older contents, which end with the store.
+  for (MaskedProduct &product : products) {
+    SliceCollector slice(product.root);
+    if (failed(slice.add(product.factor)))
+      return "what masked columns are multiplied by cannot be moved";
+    product.slice = slice.ops.takeVector();
+    for (Operation *op : product.slice) {
+      auto load = dyn_cast<AffineLoadOp>(op);
+      if (op == mask.select || (load && buffers.contains(load.getMemRef())))
+        return "masked columns are multiplied by others";
+    }
+    SmallVector<Access, 8> accesses, reads;
+    collectAccesses(product.root, accesses);
+    for (Operation *op : product.slice)
+      collectAccesses(op, reads);
+    for (const Access &write : accesses)
+      for (const Access &read : reads)
+        if (write.isWrite && (!write.memref || !read.memref ||
+                              mayAlias(write.memref, read.memref)))
+          return "what masked columns are multiplied by is written";
+    for (Operation *op = product.loop->getParentOp();
+         op != product.root->getParentOp(); op = op->getParentOp()) {
+      auto loop = dyn_cast<AffineForOp>(op);
+      if (!loop || loop.getNumIterOperands() != 0)
+        return "masked columns are summed in other code";
+      if (!slice.loops.contains(loop))
+        continue;
+      if (!loop.hasConstantBounds() || loop.getConstantLowerBound() != 0 ||
+          loop.getStepAsInt() != 1 || !getSmallTripCount(loop))
+        return "bounds around a sum of masked columns are not constant";
+      product.loops.insert(product.loops.begin(), loop);
+    }
+    // One sum for all rows.
+    for (auto &[memref, buffer] : buffers)
+      for (Operation *user : memref.getUsers()) {
+        if (!product.loop->isAncestor(user))
+          continue;
+        auto rows = getRows(user, buffer.dim, product.root);
+        for (Value row : *rows)
+          if (row && slice.loops.contains(getForInductionVarOwner(row)))
+            return "what masked columns are multiplied by differs by row";
+      }
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// Adds the sum of 0 * factor over the columns that are left out to the sum of
+/// those that stay.
+static void keepProducts(MaskedProduct &product, const Bound &end) {
+  OpBuilder builder(product.root);
+  Location loc = product.loop.getLoc();
+  Type type = product.loop.getResult(0).getType();
+  SmallVector<int64_t> shape;
+  for (AffineForOp loop : product.loops)
+    shape.push_back(*getSmallTripCount(loop));
+  Value buffer = memref::AllocOp::create(builder, loc,
+                                         MemRefType::get(shape, type),
+                                         builder.getI64IntegerAttr(64));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  IRMapping mapping;
+  SmallVector<Value> place, here;
+  for (AffineForOp loop : product.loops) {
+    auto copy = AffineForOp::create(builder, loc, 0, *getSmallTripCount(loop));
+    mapping.map(loop.getInductionVar(), copy.getInductionVar());
+    place.push_back(copy.getInductionVar());
+    here.push_back(loop.getInductionVar());
+    builder.setInsertionPointToStart(copy.getBody());
+  }
+  auto sum = AffineForOp::create(
+      builder, loc, end.operands, end.map, ValueRange(),
+      builder.getConstantAffineMap(product.loop.getConstantUpperBound()), 1,
+      zero);
+  mapping.map(product.loop.getInductionVar(), sum.getInductionVar());
+  AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(sum.getBody());
+    for (Operation *op : product.slice)
+      builder.clone(*op, mapping);
+    Value factor = mapping.lookupOrDefault(product.factor);
+    Value term = arith::MulFOp::create(builder, loc, factor, zero);
+    AffineYieldOp::create(
+        builder, loc,
+        arith::AddFOp::create(builder, loc, sum.getRegionIterArgs()[0], term)
+            .getResult());
+  }
+  AffineStoreOp::create(builder, loc, sum.getResult(0), buffer, identity,
+                        place);
+  builder.setInsertionPointAfter(product.loop);
+  Value kept =
+      AffineLoadOp::create(builder, loc, buffer, identity, here).getResult();
+  auto whole =
+      arith::AddFOp::create(builder, loc, product.loop.getResult(0), kept);
+  product.loop.getResult(0).replaceAllUsesExcept(whole, whole);
+}
+
+/// Has a nest of its own put -inf where the mask decides, and the one that
+/// stores the columns store what they are without it.
+static void splitMask(Mask &mask, Block *block) {
+  AffineForOp nest = getNest(block, mask.store);
+  OpBuilder builder(block, std::next(Block::iterator(nest)));
+  Location loc = mask.select.getLoc();
+  SliceCollector slice(nest);
+  for (Value operand : mask.select->getOperands())
+    if (operand != mask.kept)
+      (void)slice.add(operand);
+  IRMapping mapping;
+  for (AffineForOp loop = nest;;) {
+    AffineForOp copy;
+    if (loop == mask.column) {
+      AffineMap map = mask.first.map;
+      map = AffineMap::get(
+          map.getNumDims(), map.getNumSymbols(),
+          map.getResult(0).floorDiv(columnUnit) * columnUnit);
+      copy = AffineForOp::create(builder, loc, mask.first.operands, map,
+                                 loop.getUpperBoundOperands(),
+                                 loop.getUpperBoundMap());
+    } else {
+      copy = AffineForOp::create(builder, loc, 0, loop.getConstantUpperBound());
+    }
+    mapping.map(loop.getInductionVar(), copy.getInductionVar());
+    builder.setInsertionPointToStart(copy.getBody());
+    if (loop == mask.column)
+      break;
+    loop = cast<AffineForOp>(
+        loop.getBody()->findAncestorOpInBlock(*mask.column));
+  }
+  auto [map, operands] = getIndices(mask.store);
+  for (Value &operand : operands)
+    operand = mapping.lookupOrDefault(operand);
+  Value memref = mask.store.getMemRef();
+  Value kept =
+      AffineLoadOp::create(builder, loc, memref, map, operands).getResult();
+  for (Operation *op : slice.ops)
+    builder.clone(*op, mapping);
+  mapping.map(mask.kept, kept);
+  Operation *select = builder.clone(*mask.select, mapping);
+  AffineStoreOp::create(builder, loc, select->getResult(0), memref, map,
+                        operands);
+  mask.select.replaceAllUsesWith(mask.kept);
+  mask.select.erase();
+  for (Operation *op : llvm::reverse(slice.ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+/// True if the mask may be put on by a nest of its own: the nest stores one
+/// column an iteration, and nothing else uses what the mask decides.
+static bool canSplit(Mask &mask, Block *block, int64_t size) {
+  if (!mask.isOnly || !mask.select->hasOneUse() || mask.first.range.low < 0 ||
+      mask.first.range.high < columnUnit || mask.first.range.high > size)
+    return false;
+  AffineForOp nest = getNest(block, mask.store);
+  SliceCollector slice(nest);
+  if (failed(slice.add(mask.select.getCondition())))
+    return false;
+  for (Operation *op : slice.ops)
+    if (!isMemoryEffectFree(op))
+      return false;
+  for (Operation *user : mask.store.getMemRef().getUsers())
+    if (user != mask.store && nest->isAncestor(user))
+      return false;
+  for (Operation *op = mask.column->getParentOp(); op != nest->getParentOp();
+       op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop || loop.getNumIterOperands() != 0 || !loop.hasConstantBounds() ||
+        loop.getConstantLowerBound() != 0 || loop.getStepAsInt() != 1)
+      return false;
+  }
+  return mask.column.getNumIterOperands() == 0;
+}
+
+namespace {
+struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
+  using TrimLoopsBase::TrimLoopsBase;
+
+  void runOnOperation() override {
+    SmallVector<Mask> masks;
+    getOperation().walk([&](AffineStoreOp store) {
+      Mask mask;
+      if (matchMask(store, mask))
+        masks.push_back(mask);
+    });
+    for (Mask &mask : masks)
+      trim(mask);
+  }
+
+  void trim(Mask &mask) {
+    Block *block = mask.store.getMemRef().getDefiningOp()->getBlock();
+    Location loc = mask.select.getLoc();
+    // Another mask has changed it.
+    if (!mask.column.hasConstantBounds())
+      return;
+    int64_t size = mask.column.getConstantUpperBound();
+    MaskAnalysis analysis(mask, block);
+    const char *why = analysis.run();
+    if (!why && mask.end.range.low < 1)
+      why = "no column may be left";
+    if (!why && mask.end.range.high > size)
+      why = "the bound may lie behind the columns";
+    if (why) {
+      ++numDeclined;
+      remark(RemarkKind::Declined, loc, passName, why);
+      return;
+    }
+    bool isShorter = mask.end.range.low < size;
+    bool splits = canSplit(mask, block, size);
+    if (!isShorter && !splits) {
+      ++numDeclined;
+      remark(RemarkKind::Declined, loc, passName, "the mask hides no block");
+      return;
+    }
+    if (isShorter) {
+      for (MaskedProduct &product : analysis.products)
+        keepProducts(product, mask.end);
+      for (AffineForOp column : analysis.columns)
+        column.setUpperBound(mask.end.operands, mask.end.map);
+    }
+    if (splits)
+      splitMask(mask, block);
+    remark(RemarkKind::Applied, loc, passName, "loops end where a mask begins")
+        << arg("loops", isShorter ? analysis.columns.size() : 0)
+        << arg("split", splits) << arg("columns", size)
+        << arg("least", mask.end.range.low);
+    ++numApplied;
+  }
+};
+} // namespace
+
+} // namespace polynest

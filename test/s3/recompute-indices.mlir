@@ -1,0 +1,96 @@
+// Properties: a range and a mask computed from it become conditions where they are
+// read (@mask), also of dynamic size (@dynamic) and with unit dimensions (@unit); a
+// constant that fills a buffer is read as one (@filled).
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s --implicit-check-not=memref.alloc
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+// CHECK-LABEL: func @mask
+//       CHECK: affine.for %[[I:.+]] = 0 to 7 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 9 {
+//  CHECK-NEXT: %[[X:.+]] = affine.load
+//       CHECK: %[[R:.+]] = affine.apply #{{.+}}(%[[I]])
+//       CHECK: %[[A:.+]] = arith.index_cast %[[J]] : index to i64
+//       CHECK: %[[B:.+]] = arith.index_cast %[[R]] : index to i64
+//       CHECK: %[[C:.+]] = arith.cmpi sle, %[[A]], %[[B]] : i64
+//       CHECK: arith.select %[[C]], %[[X]]
+//      REMARK: [Passed] recompute-indices
+// REMARK-SAME: loads=2, operations=1, reason="elements computed where they are read"
+//      REMARK: [Passed] recompute-indices
+// REMARK-SAME: loads=1, operations=3
+func.func @mask(%x: memref<7x9xf32>, %r: memref<7x9xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %a = memref.alloc() : memref<10xi64>
+  %m = memref.alloc() : memref<9x10xi1>
+  affine.for %i = 0 to 10 {
+    %0 = arith.index_cast %i : index to i64
+    affine.store %0, %a[%i] : memref<10xi64>
+  }
+  affine.for %i = 0 to 10 {
+    affine.for %j = 0 to 9 {
+      %0 = affine.load %a[%j] : memref<10xi64>
+      %1 = affine.load %a[%i] : memref<10xi64>
+      %2 = arith.cmpi sle, %0, %1 : i64
+      affine.store %2, %m[%j, %i] : memref<9x10xi1>
+    }
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 9 {
+      %0 = affine.load %x[%i, %j] : memref<7x9xf32>
+      %1 = affine.load %m[%j, %i + 2] : memref<9x10xi1>
+      %2 = arith.select %1, %0, %zero : f32
+      affine.store %2, %r[%i, %j] : memref<7x9xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+//       CHECK: affine.for %[[I:.+]] = 0 to %{{.+}} {
+//       CHECK: arith.index_cast %[[I]]
+func.func @dynamic(%n: index, %x: memref<?xi64>, %r: memref<?xi64> {polynest.result}) {
+  %a = memref.alloc(%n) : memref<?xi64>
+  affine.for %i = 0 to %n {
+    %0 = arith.index_cast %i : index to i64
+    affine.store %0, %a[%i] : memref<?xi64>
+  }
+  affine.for %i = 0 to %n {
+    %0 = affine.load %x[%i] : memref<?xi64>
+    %1 = affine.load %a[%i] : memref<?xi64>
+    %2 = arith.addi %0, %1 : i64
+    affine.store %2, %r[%i] : memref<?xi64>
+  }
+  return
+}
+
+// CHECK-LABEL: func @unit
+//       CHECK: affine.for %[[I:.+]] = 0 to 5 {
+//       CHECK: arith.index_cast %[[I]]
+func.func @unit(%r: memref<5xi64> {polynest.result}) {
+  %a = memref.alloc() : memref<1x5xi64>
+  affine.for %i = 0 to 5 {
+    %0 = arith.index_cast %i : index to i64
+    affine.store %0, %a[0, %i] : memref<1x5xi64>
+  }
+  affine.for %i = 0 to 5 {
+    %1 = affine.load %a[0, %i] : memref<1x5xi64>
+    affine.store %1, %r[%i] : memref<5xi64>
+  }
+  return
+}
+
+// CHECK-LABEL: func @filled
+//       CHECK: %[[ONE:.+]] = arith.constant 1.0
+//       CHECK: affine.for
+//  CHECK-NEXT: affine.store %[[ONE]]
+func.func @filled(%r: memref<5xf32> {polynest.result}) {
+  %one = arith.constant 1.0 : f32
+  %a = memref.alloc() : memref<5xf32>
+  affine.for %i = 0 to 5 {
+    affine.store %one, %a[%i] : memref<5xf32>
+  }
+  affine.for %i = 0 to 5 {
+    %1 = affine.load %a[4 - %i] : memref<5xf32>
+    affine.store %1, %r[%i] : memref<5xf32>
+  }
+  return
+}
