@@ -106,21 +106,11 @@ def _safe_softmax(x, dim, dtype=None):
     return torch.where(empty, torch.zeros((), dtype=out.dtype, device=x.device), out)
 
 
-def _attention(query, key, value, attn_mask, is_causal, scale):
-    """Output and log-sum-exp of plain attention, in the inputs' precision
-    but with low precisions carried in f32."""
-    dtype = query.dtype
-    q, k, v = (
-        t.to(torch.float32) if _is_low(t) else t for t in (query, key, value)
-    )
-    if k.size(1) != q.size(1):
-        # Grouped queries: each head of key and value serves several.
-        times = q.size(1) // k.size(1)
-        k = k.repeat_interleave(times, 1)
-        v = v.repeat_interleave(times, 1)
+def _scores(query, key, attn_mask, is_causal, scale):
+    """Scores of plain attention, and the scale that they have."""
     if scale is None:
         scale = 1.0 / math.sqrt(query.size(-1))
-    s = torch.matmul(q * scale, k.transpose(-2, -1))
+    s = torch.matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         rows, cols = s.size(-2), s.size(-1)
         below = torch.arange(rows).unsqueeze(-1) >= torch.arange(cols)
@@ -130,6 +120,23 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
             s = torch.where(attn_mask, s, -math.inf)
         else:
             s = s + attn_mask.to(s.dtype)
+    return s, scale
+
+
+def _spread_heads(query, *tensors):
+    """Keys and values in the precision of the sums, a head for each of query."""
+    times = query.size(1) // tensors[0].size(1)
+    wide = [t.to(torch.float32) if _is_low(t) else t for t in tensors]
+    return [t if times == 1 else t.repeat_interleave(times, 1) for t in wide]
+
+
+def _attention(query, key, value, attn_mask, is_causal, scale):
+    """Output and log-sum-exp of plain attention, in the inputs' precision
+    but with low precisions carried in f32."""
+    dtype = query.dtype
+    q = query.to(torch.float32) if _is_low(query) else query
+    k, v = _spread_heads(query, key, value)
+    s, _ = _scores(q, k, attn_mask, is_causal, scale)
     m = s.amax(-1, keepdim=True)
     # Where a row is masked everywhere m is -inf; shifting by 0 instead gives
     # exp(-inf) = 0 for each of its elements and 0 for the row.
@@ -160,6 +167,51 @@ def _flash_attention_for_cpu(
     # The fused op lays its result out as [batch, row, head, feature].
     out = out.transpose(1, 2).contiguous().transpose(1, 2)
     return out, lse
+
+
+@_replaces(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)
+def _flash_attention_for_cpu_backward(
+    grad_out,
+    query,
+    key,
+    value,
+    out,
+    logsumexp,
+    dropout_p,
+    is_causal,
+    *,
+    attn_mask=None,
+    scale=None,
+):
+    if dropout_p != 0.0 or query.numel() == 0 or key.numel() == 0:
+        return NotImplemented
+    g, q, o = (
+        x.to(torch.float32) if _is_low(x) else x
+        for x in (grad_out, query, out)
+    )
+    k, v = _spread_heads(query, key, value)
+    s, scale = _scores(q, k, attn_mask, is_causal, scale)
+    # Of a row that is masked everywhere the forward pass left log(0).
+    lse = logsumexp.to(s.dtype).unsqueeze(-1)
+    p = torch.exp(s - torch.where(lse == -math.inf, 0.0, lse))
+    d = (g * o).sum(-1, keepdim=True)
+    ds = p * (torch.matmul(g, v.transpose(-2, -1)) - d)
+    grads = [
+        torch.matmul(ds, k) * scale,
+        torch.matmul(ds.transpose(-2, -1), q * scale),
+        torch.matmul(p.transpose(-2, -1), g),
+    ]
+    times = query.size(1) // key.size(1)
+    if times != 1:
+        # Heads that share keys and values add up.
+        grads[1:] = [
+            x.unflatten(1, (key.size(1), times)).sum(2) for x in grads[1:]
+        ]
+    # The fused op lays its results out as [batch, row, head, feature].
+    return tuple(
+        x.to(query.dtype).transpose(1, 2).contiguous().transpose(1, 2)
+        for x in grads
+    )
 
 
 # -- statistics and norms ---------------------------------------------------
