@@ -12,7 +12,8 @@
 // condition instead of a byte.
 // Limits: affine loads and stores; loops from 0 by steps of 1 that sweep the
 // dimension.
-// Cost: linear in uses of buffers, times the operations that compute an element.
+// Cost: linear in uses of buffers, times the operations that compute an
+// element.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -106,9 +107,9 @@ static bool fillsAll(IndexBuffer &buffer) {
       continue;
     }
     auto dim = dyn_cast<AffineDimExpr>(result);
-    AffineForOp loop = dim ? getForInductionVarOwner(
-                                 store.getMapOperands()[dim.getPosition()])
-                           : AffineForOp();
+    AffineForOp loop =
+        dim ? getForInductionVarOwner(store.getMapOperands()[dim.getPosition()])
+            : AffineForOp();
     if (!loop || !buffer.root->isAncestor(loop) ||
         !sweeps(loop, buffer.alloc, d) || !named.insert(loop).second)
       return false;
@@ -174,18 +175,18 @@ static const char *whyNot(IndexBuffer &buffer) {
 static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
   OpBuilder builder(load);
   AffineMap stored = buffer.store.getAffineMap();
-  SmallVector<OpFoldResult> operands =
-      getAsOpFoldResult(load.getMapOperands());
+  SmallVector<OpFoldResult> operands = getAsOpFoldResult(load.getMapOperands());
   IRMapping mapping;
   for (auto [d, result] : llvm::enumerate(stored.getResults()))
-    if (auto dim = dyn_cast<AffineDimExpr>(result); dim && !buffer.slice.empty())
-      mapping.map(buffer.store.getMapOperands()[dim.getPosition()],
-                  getValueOrCreateConstantIndexOp(
-                      builder, load.getLoc(),
-                      makeComposedFoldedAffineApply(
-                          builder, load.getLoc(),
-                          load.getAffineMap().getSubMap(unsigned(d)),
-                          operands)));
+    if (auto dim = dyn_cast<AffineDimExpr>(result);
+        dim && !buffer.slice.empty())
+      mapping.map(
+          buffer.store.getMapOperands()[dim.getPosition()],
+          getValueOrCreateConstantIndexOp(
+              builder, load.getLoc(),
+              makeComposedFoldedAffineApply(
+                  builder, load.getLoc(),
+                  load.getAffineMap().getSubMap(unsigned(d)), operands)));
   for (Operation *op : buffer.slice)
     builder.clone(*op, mapping);
   load.replaceAllUsesWith(
@@ -194,8 +195,7 @@ static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
 }
 
 namespace {
-struct RecomputeIndicesPass
-    : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
+struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
   using RecomputeIndicesBase::RecomputeIndicesBase;
 
   void runOnOperation() override {

@@ -183,9 +183,9 @@ static void collectReasons(Value condition, bool wanted,
 
 /// The value of `sum` over `terms`, of which those that `nest` moves take their
 /// highest or lowest value; none where that is not known.
-static std::optional<Bound>
-makeBound(ArrayRef<std::pair<int64_t, Value>> terms, int64_t constant,
-          Operation *nest, bool highest) {
+static std::optional<Bound> makeBound(ArrayRef<std::pair<int64_t, Value>> terms,
+                                      int64_t constant, Operation *nest,
+                                      bool highest) {
   MLIRContext *context = nest->getContext();
   Bound bound;
   bound.range = {constant, constant};
@@ -221,7 +221,8 @@ static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
   auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
   AffineForOp loop = dim ? getForInductionVarOwner(operands[dim.getPosition()])
                          : AffineForOp();
-  return loop && loop.hasConstantBounds() && loop.getConstantLowerBound() == 0 &&
+  return loop && loop.hasConstantBounds() &&
+                 loop.getConstantLowerBound() == 0 &&
                  loop.getStepAsInt() == 1 &&
                  loop.getConstantUpperBound() == type.getDimSize(d)
              ? loop
@@ -264,8 +265,7 @@ static bool matchMask(AffineStoreOp store, Mask &mask) {
   bool wanted = isNegativeInfinity(mask.select.getTrueValue());
   if (wanted == isNegativeInfinity(mask.select.getFalseValue()))
     return false;
-  mask.kept =
-      wanted ? mask.select.getFalseValue() : mask.select.getTrueValue();
+  mask.kept = wanted ? mask.select.getFalseValue() : mask.select.getTrueValue();
   AffineForOp nest = getNest(alloc->getBlock(), store);
   mask.column = dyn_cast<AffineForOp>(store->getParentOp());
   if (!nest || !mask.column || !mask.column.hasConstantBounds())
@@ -563,9 +563,10 @@ const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
     // Sums that columns are made of.
     if (op.getNumRegions() != 0) {
       WalkResult result = op.walk([&](Operation *inner) {
-        bool isFree = isa<AffineForOp, AffineYieldOp>(inner) ||
-                      (isa<AffineLoadOp>(inner) &&
-                       !buffers.contains(cast<AffineLoadOp>(inner).getMemRef()));
+        bool isFree =
+            isa<AffineForOp, AffineYieldOp>(inner) ||
+            (isa<AffineLoadOp>(inner) &&
+             !buffers.contains(cast<AffineLoadOp>(inner).getMemRef()));
         return isFree || (inner->getNumRegions() == 0 &&
                           isMemoryEffectFree(inner))
                    ? WalkResult::advance()
@@ -617,9 +618,8 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
       break;
     auto column = cast<AffineForOp>(found[visited]);
     // They run one after the other.
-    if (visited != 0 &&
-        (found[visited - 1]->getBlock() != column->getBlock() ||
-         !found[visited - 1]->isBeforeInBlock(column)))
+    if (visited != 0 && (found[visited - 1]->getBlock() != column->getBlock() ||
+                         !found[visited - 1]->isBeforeInBlock(column)))
       return "loops over columns do not follow each other";
     ++visited;
     if ((why = visitColumn(column, nest)))
@@ -632,10 +632,9 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
     if (!isa<AffineLoadOp, AffineStoreOp>(op) ||
         !buffers.contains(getMemRef(op)))
       return WalkResult::advance();
-    return llvm::any_of(found,
-                        [&](Operation *column) {
-                          return op->getParentOp() == column;
-                        })
+    return llvm::any_of(
+               found,
+               [&](Operation *column) { return op->getParentOp() == column; })
                ? WalkResult::advance()
                : WalkResult::interrupt();
   });
@@ -718,9 +717,9 @@ static void keepProducts(MaskedProduct &product, const Bound &end) {
   SmallVector<int64_t> shape;
   for (AffineForOp loop : product.loops)
     shape.push_back(*getSmallTripCount(loop));
-  Value buffer = memref::AllocOp::create(builder, loc,
-                                         MemRefType::get(shape, type),
-                                         builder.getI64IntegerAttr(64));
+  Value buffer =
+      memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
+                              builder.getI64IntegerAttr(64));
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   IRMapping mapping;
@@ -775,9 +774,8 @@ static void splitMask(Mask &mask, Block *block) {
     AffineForOp copy;
     if (loop == mask.column) {
       AffineMap map = mask.first.map;
-      map = AffineMap::get(
-          map.getNumDims(), map.getNumSymbols(),
-          map.getResult(0).floorDiv(columnUnit) * columnUnit);
+      map = AffineMap::get(map.getNumDims(), map.getNumSymbols(),
+                           map.getResult(0).floorDiv(columnUnit) * columnUnit);
       copy = AffineForOp::create(builder, loc, mask.first.operands, map,
                                  loop.getUpperBoundOperands(),
                                  loop.getUpperBoundMap());
@@ -788,8 +786,8 @@ static void splitMask(Mask &mask, Block *block) {
     builder.setInsertionPointToStart(copy.getBody());
     if (loop == mask.column)
       break;
-    loop = cast<AffineForOp>(
-        loop.getBody()->findAncestorOpInBlock(*mask.column));
+    loop =
+        cast<AffineForOp>(loop.getBody()->findAncestorOpInBlock(*mask.column));
   }
   auto [map, operands] = getIndices(mask.store);
   for (Value &operand : operands)
