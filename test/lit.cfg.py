@@ -15,6 +15,8 @@ config.test_exec_root = os.path.join(config.polynest_build_dir, "test")
 
 path = [os.path.join(config.polynest_build_dir, "bin"), config.llvm_bin_dir]
 config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+# No test sees code of another run.
+config.environment["POLYNEST_CACHE"] = "0"
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%source", config.polynest_source_dir))

@@ -18,6 +18,7 @@
 #ifndef POLYNEST_COMPILE_H
 #define POLYNEST_COMPILE_H
 
+#include "polynest/cache.h"
 #include "polynest/executable.h"
 #include "polynest/module.h"
 #include "polynest/target.h"
@@ -61,12 +62,14 @@ typedef struct pn_compile_options {
   /* May be NULL. */
   pn_stage_fn stage_fn;
   void *user;
+  /* Where pn_compile_to_executable looks first; NULL for nowhere. Borrowed. */
+  pn_cache_t *cache;
 } pn_compile_options_t;
 
 #define PN_COMPILE_OPTIONS_INIT                                                \
   {                                                                            \
     sizeof(pn_compile_options_t), PN_OPT_DEFAULT, PN_NUMERICS_DEFAULT, true,   \
-        {0}, NULL, NULL, NULL                                                  \
+        {0}, NULL, NULL, NULL, NULL                                            \
   }
 
 /* Wall time of each step of one compilation, in nanoseconds. */
@@ -77,11 +80,14 @@ typedef struct pn_compile_timing {
   int64_t optimize_ns;  /* LLVM's optimizer */
   int64_t codegen_ns;   /* LLVM's code generator */
   int64_t link_ns;      /* JIT linking or the system linker */
+  int64_t cache_ns;     /* making the key, looking up and keeping */
   int64_t total_ns;
+  pn_cache_outcome_t cache_outcome; /* what was found has no other times */
+  int32_t reserved;
 } pn_compile_timing_t;
 
-PN_STATIC_ASSERT(sizeof(pn_compile_options_t) == 48, "ABI of the options");
-PN_STATIC_ASSERT(sizeof(pn_compile_timing_t) == 96, "ABI of the timing");
+PN_STATIC_ASSERT(sizeof(pn_compile_options_t) == 56, "ABI of the options");
+PN_STATIC_ASSERT(sizeof(pn_compile_timing_t) == 112, "ABI of the timing");
 
 /* Prints the pipeline text of a stage ("builtin.module(...)") for a target and
  * options; the single source of what the stage does. */
@@ -102,8 +108,9 @@ pn_compile_to_stage(PN_KEEP pn_module_t *module, pn_stage_t stage,
                     PN_KEEP const pn_compile_options_t *options,
                     PN_KEEP pn_compile_timing_t *out_timing);
 
-/* Compiles (a copy of) the module to code in memory. The target must be one
- * whose code the host can run. */
+/* Compiles (a copy of) the module to code in memory, or takes that of an equal
+ * module from the cache of the options, which may be an executable that others
+ * hold too. The target must be one whose code the host can run. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
 pn_compile_to_executable(PN_KEEP const pn_module_t *module,
                          PN_KEEP const pn_target_t *target,

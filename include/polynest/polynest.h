@@ -17,6 +17,7 @@
 #define POLYNEST_POLYNEST_H
 
 #include "polynest/base.h"
+#include "polynest/cache.h"
 #include "polynest/compile.h"
 #include "polynest/context.h"
 #include "polynest/error.h"

@@ -3,6 +3,7 @@
 
 #include "polynest/compile.h"
 
+#include "Compiler/Cache.h"
 #include "Compiler/Codegen.h"
 #include "Compiler/Context.h"
 #include "Compiler/Executable.h"
@@ -201,6 +202,64 @@ static int32_t codegen_thread_count(const pn_target_info_t *target) {
   return count < target->cores ? count : target->cores;
 }
 
+/* Whether the cache may answer: what callbacks ask for comes of compiling. */
+static bool may_use_cache(const pn_module_t *module,
+                          const pn_compile_options_t *options) {
+  return pn_cache_is_on(options->cache) && !options->stage_fn &&
+         !pn_context_wants_remarks(module->context);
+}
+
+/* Compiles the module and links it; `bytes` gets what it was linked from where
+ * it is not NULL. */
+static pn_error_t *compile_and_link(const pn_module_t *module,
+                                    pn_session_t *session, pn_buffer_t *bytes,
+                                    pn_executable_t **out_executable) {
+  pn_objects_t objects;
+  pn_error_t *error = compile_objects(
+      module, session, codegen_thread_count(&session->target), &objects);
+  if (error)
+    return error;
+  if (bytes)
+    pn_cache_pack(&objects, bytes);
+  int64_t start = pn_clock_ns();
+  pn_jit_t *jit = NULL;
+  error = pn_jit_create(&objects, &session->target, &jit);
+  if (!error)
+    error = pn_executable_create(
+        (pn_code_t){jit, pn_jit_lookup, pn_jit_destroy}, out_executable);
+  session->timing.link_ns = pn_clock_ns() - start;
+  return error;
+}
+
+/* The same by way of the cache. */
+static pn_error_t *find_or_compile(const pn_module_t *module,
+                                   pn_session_t *session,
+                                   pn_executable_t **out_executable) {
+  pn_cache_t *cache = session->options.cache;
+  pn_compile_timing_t *timing = &session->timing;
+  pn_cache_key_t key;
+  int64_t start = pn_clock_ns();
+  pn_error_t *error =
+      pn_cache_key_of(cache, module, &session->target, &session->options, &key);
+  if (error)
+    return error;
+  *out_executable =
+      pn_cache_load(cache, &key, &session->target, &timing->cache_outcome);
+  timing->cache_ns = pn_clock_ns() - start;
+  if (*out_executable)
+    return NULL;
+  pn_buffer_t bytes = {0};
+  error = compile_and_link(module, session, &bytes, out_executable);
+  start = pn_clock_ns();
+  if (!error) {
+    *out_executable = pn_cache_keep(cache, &key, &bytes, *out_executable);
+    pn_cache_report(cache, module->context);
+  }
+  timing->cache_ns += pn_clock_ns() - start;
+  pn_buffer_clear(&bytes);
+  return error;
+}
+
 pn_error_t *pn_compile_to_executable(const pn_module_t *module,
                                      const pn_target_t *target,
                                      const pn_compile_options_t *options,
@@ -210,20 +269,12 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
   pn_session_t session;
   pn_error_t *error =
       open_session(module, target, options, out_timing, &session);
-  pn_objects_t objects = {.count = 0};
   if (!error)
     error = pn_host_check_target(&session.target);
   if (!error)
-    error = compile_objects(module, &session,
-                            codegen_thread_count(&session.target), &objects);
-  int64_t start = pn_clock_ns();
-  pn_jit_t *jit = NULL;
-  if (!error)
-    error = pn_jit_create(&objects, &session.target, &jit);
-  if (!error)
-    error = pn_executable_create(
-        (pn_code_t){jit, pn_jit_lookup, pn_jit_destroy}, out_executable);
-  session.timing.link_ns = pn_clock_ns() - start;
+    error = may_use_cache(module, &session.options)
+                ? find_or_compile(module, &session, out_executable)
+                : compile_and_link(module, &session, NULL, out_executable);
   if (!error)
     close_session(&session, out_timing);
   return error;

@@ -108,6 +108,16 @@ MlirContext pn_context_mlir(const pn_context_t *context) {
   return context->mlir;
 }
 
+bool pn_context_wants_remarks(const pn_context_t *context) {
+  return context->options.remark_fn != NULL;
+}
+
+void pn_context_report(const pn_context_t *context,
+                       const pn_diagnostic_t *diagnostic) {
+  if (context->options.diagnostic_fn)
+    context->options.diagnostic_fn(context->options.user, diagnostic);
+}
+
 static void append_string(MlirStringRef text, void *user) {
   pn_buffer_append(user, text.data, text.length);
 }

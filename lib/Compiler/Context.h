@@ -22,6 +22,13 @@ MlirContext pn_context_mlir(const pn_context_t *context);
 void pn_context_lock(pn_context_t *context);
 void pn_context_unlock(pn_context_t *context);
 
+/* True where passes tell a callback what they do. */
+bool pn_context_wants_remarks(const pn_context_t *context);
+
+/* Hands a diagnostic to the context's callback, if there is one. */
+void pn_context_report(const pn_context_t *context,
+                       const pn_diagnostic_t *diagnostic);
+
 /* While a scope is open, diagnostics of the context are collected into `list`
  * and the context is locked. */
 typedef struct pn_diagnostic_scope {

@@ -3,6 +3,7 @@
 
 #include "Compiler/Executable.h"
 
+#include "Compiler/Cache.h"
 #include "Compiler/Signature.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
@@ -44,6 +45,8 @@ struct pn_executable {
   pn_entry_t *entries;
   pthread_mutex_t lock;
   pn_context_node_t *free_contexts;
+  pn_cache_t *cache; /* where others may find it, or NULL */
+  char cache_key[PN_CACHE_KEY_TEXT + 1];
 };
 
 /* ------------------------------------------------------------------------ */
@@ -144,8 +147,27 @@ void pn_executable_retain(pn_executable_t *executable) {
   atomic_fetch_add(&executable->references, 1);
 }
 
+void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
+                             const pn_cache_key_t *key) {
+  pn_cache_retain(cache);
+  executable->cache = cache;
+  pn_cache_key_print(key, executable->cache_key);
+}
+
+const char *pn_executable_cache_key(const pn_executable_t *executable) {
+  return executable->cache_key;
+}
+
+/* True if it was the last. */
+static bool drop_reference(pn_executable_t *executable) {
+  if (executable->cache)
+    return pn_cache_drop(executable->cache, executable,
+                         &executable->references);
+  return atomic_fetch_sub(&executable->references, 1) == 1;
+}
+
 void pn_executable_release(pn_executable_t *executable) {
-  if (!executable || atomic_fetch_sub(&executable->references, 1) != 1)
+  if (!executable || !drop_reference(executable))
     return;
   while (executable->free_contexts) {
     pn_context_node_t *node = executable->free_contexts;
@@ -157,6 +179,7 @@ void pn_executable_release(pn_executable_t *executable) {
   free(executable->entries);
   executable->code.destroy(executable->code.handle);
   (void)pthread_mutex_destroy(&executable->lock);
+  pn_cache_release(executable->cache);
   free(executable);
 }
 

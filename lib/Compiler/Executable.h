@@ -3,7 +3,9 @@
 #ifndef POLYNEST_COMPILER_EXECUTABLE_H
 #define POLYNEST_COMPILER_EXECUTABLE_H
 
+#include "Compiler/CacheFiles.h"
 #include "Compiler/Signature.h"
+#include "polynest/cache.h"
 
 PN_EXTERN_C_BEGIN
 
@@ -18,6 +20,10 @@ typedef struct pn_code {
  * PN_ERROR_CORRUPT where symbols are missing. */
 PN_MUST_USE pn_error_t *pn_executable_create(pn_code_t code,
                                              pn_executable_t **out_executable);
+
+/* Notes that the cache holds the executable under the key. */
+void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
+                             const pn_cache_key_t *key);
 
 /* One call's view of an argument: itself, or a copy in the layout that the
  * entry wants. */

@@ -86,6 +86,7 @@ class CompileOptions(Structure):
         ("disabled_passes", c_char_p),
         ("stage_fn", StageFn),
         ("user", c_void_p),
+        ("cache", c_void_p),
     ]
 
 
@@ -97,7 +98,33 @@ class CompileTiming(Structure):
         ("optimize_ns", c_int64),
         ("codegen_ns", c_int64),
         ("link_ns", c_int64),
+        ("cache_ns", c_int64),
         ("total_ns", c_int64),
+        ("cache_outcome", c_int),
+        ("reserved", c_int32),
+    ]
+
+
+class CacheOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("directory", c_char_p),
+        ("limit_bytes", c_uint64),
+        ("reserved", c_uint64),
+    ]
+
+
+class CacheStats(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("entries", c_uint64),
+        ("bytes", c_uint64),
+        ("limit_bytes", c_uint64),
+        ("shared", c_uint64),
+        ("found", c_uint64),
+        ("missing", c_uint64),
+        ("damaged", c_uint64),
+        ("stored", c_uint64),
     ]
 
 
@@ -139,6 +166,8 @@ STRUCTS = {
     "pn_value_type_t": ValueType,
     "pn_memref_t": Memref,
     "pn_pool_stats_t": PoolStats,
+    "pn_cache_options_t": CacheOptions,
+    "pn_cache_stats_t": CacheStats,
 }
 CALLBACKS = {
     "pn_remark_fn": RemarkFn,
@@ -187,6 +216,7 @@ OPT_LEVELS = {"plain": 0, "default": 1}
 NUMERICS = {"default": 0, "strict": 1}
 REMARK_KINDS = {"applied": 1, "declined": 2, "analysis": 3}
 TARGET_FORMATS = {"table": 1, "file": 2}
+CACHE_OUTCOMES = {"unused": 0, "missing": 1, "found": 2, "shared": 3}
 MODULE_FLAGS = {"default": 0, "trust_bytecode": 1}
 ENUMS = {
     "pn_dtype": ("PN_DTYPE_", DTYPES),
@@ -197,6 +227,7 @@ ENUMS = {
     "pn_numerics": ("PN_NUMERICS_", NUMERICS),
     "pn_remark_kind": ("PN_REMARK_", REMARK_KINDS),
     "pn_target_format": ("PN_TARGET_FORMAT_", TARGET_FORMATS),
+    "pn_cache_outcome": ("PN_CACHE_OUTCOME_", CACHE_OUTCOMES),
     "pn_module_flags": ("PN_MODULE_", MODULE_FLAGS),
 }
 
@@ -244,6 +275,8 @@ _TARGET = _handle("pn_target_t")
 _EXECUTABLE = _handle("pn_executable_t")
 _ENTRY = _handle("pn_entry_t")
 _STATE = _handle("pn_state_t")
+_CACHE = _handle("pn_cache_t")
+_BYTES = _keep(c_void_p, "void *")
 
 FUNCTIONS: dict[str, tuple] = {
     # base.h
@@ -342,6 +375,39 @@ FUNCTIONS: dict[str, tuple] = {
         _OPTIONS,
         _STRING,
         _STRING,
+    ),
+    # cache.h
+    "pn_cache_create": (
+        _ERROR,
+        _keep(POINTER(CacheOptions), "pn_cache_options_t *"),
+        _new("pn_cache_t"),
+    ),
+    "pn_cache_retain": (None, _CACHE),
+    "pn_cache_release": (None, _handle("pn_cache_t", _take)),
+    "pn_cache_directory": (_STRING, _CACHE),
+    "pn_cache_problem": (_STRING, _CACHE),
+    "pn_cache_stats_get": (
+        _ERROR,
+        _CACHE,
+        _keep(POINTER(CacheStats), "pn_cache_stats_t *"),
+    ),
+    "pn_cache_clear": (_ERROR, _CACHE),
+    "pn_cache_store": (
+        c_bool,
+        _CACHE,
+        _BYTES,
+        c_size_t,
+        _BYTES,
+        c_size_t,
+    ),
+    "pn_cache_find": (c_bool, _CACHE, _BYTES, c_size_t, WriteFn, _USER),
+    "pn_executable_cache_key": (_STRING, _EXECUTABLE),
+    "pn_cache_find_executable": (
+        _ERROR,
+        _CACHE,
+        _STRING,
+        _TARGET,
+        _new("pn_executable_t"),
     ),
     # executable.h
     "pn_executable_load": (_ERROR, _STRING, _new("pn_executable_t")),
@@ -623,8 +689,12 @@ class Writer:
         self.pieces.append(ctypes.string_at(data, size))
 
     @property
+    def data(self) -> bytes:
+        return b"".join(self.pieces)
+
+    @property
     def text(self) -> str:
-        return b"".join(self.pieces).decode(errors="replace")
+        return self.data.decode(errors="replace")
 
 
 def context_options(
@@ -655,6 +725,7 @@ def compile_options(
     numerics: str,
     verify: bool,
     disabled_passes: Sequence[str],
+    cache: int | None = None,
 ) -> CompileOptions:
     for value, table, name in (
         (opt_level, OPT_LEVELS, "opt_level"),
@@ -672,7 +743,24 @@ def compile_options(
     )
     if disabled_passes:
         options.disabled_passes = ",".join(disabled_passes).encode()
+    options.cache = cache
     return options
+
+
+def cache_options(
+    directory: str | os.PathLike | None, limit_bytes: int
+) -> CacheOptions:
+    return CacheOptions(
+        ctypes.sizeof(CacheOptions),
+        os.fsencode(directory) if directory is not None else None,
+        limit_bytes,
+    )
+
+
+def cache_stats(cache: int) -> dict[str, int]:
+    stats = CacheStats(ctypes.sizeof(CacheStats))
+    lib().pn_cache_stats_get(cache, stats)
+    return {n: getattr(stats, n) for n, _ in CacheStats._fields_[1:]}
 
 
 def compile_timing() -> CompileTiming:
@@ -682,7 +770,9 @@ def compile_timing() -> CompileTiming:
 def timing_dict(timing: CompileTiming) -> dict[str, int]:
     """Nanoseconds of each step by name."""
     steps = {name: timing.stage_ns[i] for name, i in STAGES.items()}
-    for name in ("translate", "optimize", "codegen", "link", "total"):
+    for name in (
+        "translate", "optimize", "codegen", "link", "cache", "total"
+    ):
         steps[name] = getattr(timing, name + "_ns")
     return steps
 

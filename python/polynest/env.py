@@ -15,6 +15,12 @@ from polynest.errors import ArgumentError
 
 # Name -> what it does; printed by `python -m polynest --environment`.
 VARIABLES = {
+    "POLYNEST_CACHE": "0: no compiled code is kept, or taken from what was "
+    "(default 1)",
+    "POLYNEST_CACHE_DIR": "where compiled code is kept (default "
+    "$XDG_CACHE_HOME/polynest/code, else ~/.cache/polynest/code)",
+    "POLYNEST_CACHE_SIZE_MIB": "what all that is kept may take together "
+    "(default 1024)",
     "POLYNEST_LIBRARY": "path of libpolynest.so, before every other place",
     "POLYNEST_LOWERING_TIMEOUT": "seconds torch-mlir may take for one graph "
     "(default 300)",
@@ -46,6 +52,14 @@ def strict() -> bool:
     if text not in ("0", "1", ""):
         raise ArgumentError(f"POLYNEST_STRICT is '{text}', neither 0 nor 1")
     return text == "1"
+
+
+def cache_settings() -> tuple[str | None, ...]:
+    """What the library reads when it makes a cache."""
+    names = [n for n in VARIABLES if n.startswith("POLYNEST_CACHE")]
+    return tuple(
+        os.environ.get(n) for n in (*names, "XDG_CACHE_HOME", "HOME")
+    )
 
 
 def child_environment(package_root: str) -> dict[str, str]:

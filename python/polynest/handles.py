@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Sequence
 
-from polynest import _capi, errors
+from polynest import _capi, env, errors
 
 
 class Handle:
@@ -192,17 +192,24 @@ class Module(Handle):
         )
 
     def executable(
-        self, target: Target, options: "Options | None" = None
+        self,
+        target: Target,
+        options: "Options | None" = None,
+        cache: "Cache | None" = None,
     ) -> "Executable":
+        """Compiled, or out of the cache; see Cache."""
         timing = _capi.compile_timing()
         raw = _capi.new_handle(
             "pn_compile_to_executable",
             self.raw,
             target.raw,
-            (options or Options()).struct(),
+            (options or Options()).struct(cache),
             timing,
         )
-        return Executable(raw, _capi.timing_dict(timing))
+        outcomes = {v: k for k, v in _capi.CACHE_OUTCOMES.items()}
+        return Executable(
+            raw, _capi.timing_dict(timing), outcomes[timing.cache_outcome]
+        )
 
     def library(
         self,
@@ -253,18 +260,32 @@ class Options:
         self._fields = (opt_level, numerics, bool(verify), disabled_passes)
         self.struct()  # refuses bad values here, where they were written
 
-    def struct(self) -> Any:
-        return _capi.compile_options(*self._fields)
+    def struct(self, cache: "Cache | None" = None) -> Any:
+        return _capi.compile_options(
+            *self._fields, None if cache is None else cache.raw
+        )
 
 
 class Executable(Handle):
-    """Compiled code."""
+    """Compiled code. `cached` says what a cache had to do with it: "unused",
+    "missing", "found" (on disk) or "shared" (in this process)."""
 
     _release = "pn_executable_release"
 
-    def __init__(self, raw: int, timing: dict[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        raw: int,
+        timing: dict[str, int] | None = None,
+        cached: str = "unused",
+    ) -> None:
         super().__init__(raw)
         self.timing = timing or {}
+        self.cached = cached
+
+    @property
+    def cache_key(self) -> str:
+        """Where a cache keeps it; "" for one compiled without."""
+        return _capi.lib().pn_executable_cache_key(self.raw).decode()
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Executable":
@@ -288,6 +309,75 @@ class Executable(Handle):
             self.raw,
             name.encode() if name is not None else None,
         )
+
+
+class Cache(Handle):
+    """Compiled code that is kept from one process to the next, in
+    `directory` or where the environment says (POLYNEST_CACHE_DIR,
+    XDG_CACHE_HOME, HOME). What was not used for longest goes first where all
+    entries have more than `limit_bytes` (0: POLYNEST_CACHE_SIZE_MIB, else 1
+    GiB). Where the directory cannot be used, `problem` says why, once something
+    was looked up, and everything works without."""
+
+    _release = "pn_cache_release"
+
+    def __init__(
+        self,
+        directory: str | os.PathLike | None = None,
+        limit_bytes: int = 0,
+    ) -> None:
+        if limit_bytes < 0:
+            raise errors.ArgumentError(f"limit_bytes is {limit_bytes}")
+        options = _capi.cache_options(directory, limit_bytes)
+        super().__init__(_capi.new_handle("pn_cache_create", options))
+
+    @property
+    def directory(self) -> str:
+        return os.fsdecode(_capi.lib().pn_cache_directory(self.raw))
+
+    @property
+    def problem(self) -> str:
+        text = _capi.lib().pn_cache_problem(self.raw)
+        return text.decode(errors="replace")
+
+    def stats(self) -> dict[str, int]:
+        """What the directory holds, and what this cache did."""
+        return _capi.cache_stats(self.raw)
+
+    def clear(self) -> None:
+        _capi.lib().pn_cache_clear(self.raw)
+
+    def store(self, key: bytes, data: bytes) -> bool:
+        return _capi.lib().pn_cache_store(
+            self.raw, key, len(key), data, len(data)
+        )
+
+    def find(self, key: bytes) -> bytes | None:
+        writer = _capi.Writer()
+        found = _capi.lib().pn_cache_find(
+            self.raw, key, len(key), writer.callback, None
+        )
+        return writer.data if found else None
+
+    def executable(self, key: str, target: Target) -> "Executable | None":
+        """The executable whose `cache_key` this is, if it is still there."""
+        raw = _capi.new_handle(
+            "pn_cache_find_executable", self.raw, key.encode(), target.raw
+        )
+        return Executable(raw, cached="found") if raw else None
+
+
+# By what the environment says, so that a change takes effect at the next use.
+_CACHES: dict[tuple, Cache] = {}
+
+
+def default_cache() -> Cache:
+    """The cache of this process, as the environment has it now."""
+    settings = env.cache_settings()
+    found = _CACHES.get(settings)
+    if found is None:
+        found = _CACHES.setdefault(settings, Cache())
+    return found
 
 
 class State(Handle):

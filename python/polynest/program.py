@@ -10,12 +10,14 @@ from typing import Any, Callable, Sequence
 
 from polynest import _capi, errors
 from polynest.handles import (
+    Cache,
     Context,
     Executable,
     Module,
     Options,
     State,
     Target,
+    default_cache,
 )
 
 # Results of this many bytes and more come from the recycling pool: the first
@@ -442,10 +444,13 @@ def compile(  # noqa: A001 - the verb users expect
     disabled_passes: Sequence[str] = (),
     results: str = "auto",
     remark: Callable[[str, str, str, dict[str, str]], None] | None = None,
+    cache: bool | Cache = True,
 ) -> Program:
     """Compiles a program, MLIR text or a file, for this machine.
 
     `source` is text or a path. The result is called with arrays; see Program.
+    An equal program may come from the cache: that of the environment, or a
+    handle. With `remark` the program is always compiled.
     """
     options = Options(
         opt_level=opt_level,
@@ -459,8 +464,14 @@ def compile(  # noqa: A001 - the verb users expect
         )
     with Context(remark=remark) as context, _target(target) as chip:
         with _read(context, source) as module:
-            executable = module.executable(chip, options)
+            executable = module.executable(chip, options, _cache(cache))
     return Program(executable, entry, results=results)
+
+
+def _cache(choice: bool | Cache) -> Cache | None:
+    if isinstance(choice, Cache):
+        return choice
+    return default_cache() if choice else None
 
 
 def lower(

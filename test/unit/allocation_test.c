@@ -212,6 +212,34 @@ static void ignore(void *user, const char *data, size_t size) {
   (void)size;
 }
 
+/* Bytes and code in and out of a cache: what cannot be kept is no error. */
+static pn_error_t *use_cache(void) {
+  pn_cache_options_t options = PN_CACHE_OPTIONS_INIT;
+  pn_compile_options_t compile = PN_COMPILE_OPTIONS_INIT;
+  char directory[80];
+  (void)snprintf(directory, sizeof(directory), "%s/cache", folder);
+  options.directory = directory;
+  pn_executable_t *made = NULL, *found = NULL;
+  pn_error_t *error = pn_cache_create(&options, &compile.cache);
+  if (error)
+    return error;
+  (void)pn_cache_store(compile.cache, "key", 3, "data", 4);
+  (void)pn_cache_find(compile.cache, "key", 3, ignore, NULL);
+  error = pn_compile_to_executable(scalar, target, &compile, NULL, &made);
+  pn_executable_release(made);
+  if (!error)
+    error = pn_compile_to_executable(scalar, target, &compile, NULL, &found);
+  pn_executable_release(found);
+  pn_cache_stats_t stats = {.struct_size = sizeof(stats)};
+  if (!error)
+    error = pn_cache_stats_get(compile.cache, &stats);
+  pn_error_t *clearing = pn_cache_clear(compile.cache);
+  pn_error_destroy(clearing);
+  (void)rmdir(directory);
+  pn_cache_release(compile.cache);
+  return error;
+}
+
 static pn_error_t *print_pipeline(void) {
   return pn_pipeline_print(PN_STAGE_S3, target, NULL, ignore, NULL);
 }
@@ -454,6 +482,7 @@ int main(void) {
   (void)snprintf(header, sizeof(header), "%s/x.h", folder);
   (void)dl_iterate_phdr(find_library, NULL);
   CHECK(code_low < code_high);
+  (void)unsetenv("POLYNEST_CACHE");
   context = api_context();
   target = api_host();
   module = api_parse(context, api_add);
@@ -479,6 +508,7 @@ int main(void) {
   run_scenario("bind and invoke", bind_and_invoke);
   run_scenario("invoke wide", invoke_wide);
   run_scenario("compile", compile);
+  run_scenario("cache", use_cache);
   run_scenario("library", compile_library);
   pn_executable_release(wide);
   pn_executable_release(constant);

@@ -10,6 +10,7 @@
 
 pn_exit_t pn_command_bench(int argc, char **argv);
 pn_exit_t pn_command_bisect(int argc, char **argv);
+pn_exit_t pn_command_cache(int argc, char **argv);
 pn_exit_t pn_command_compile(int argc, char **argv);
 pn_exit_t pn_command_explain(int argc, char **argv);
 pn_exit_t pn_command_pipeline(int argc, char **argv);

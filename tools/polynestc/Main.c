@@ -22,6 +22,7 @@ static const struct {
     {"explain", pn_command_explain,
      "what each pass did and did not do, and why"},
     {"bisect", pn_command_bisect, "find the optimization that breaks a result"},
+    {"cache", pn_command_cache, "where compiled code is kept, and how much"},
     {"targets", pn_command_targets, "list or print target descriptions"},
     {"pipeline", pn_command_pipeline, "print the passes of a stage"},
 };

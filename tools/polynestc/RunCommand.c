@@ -22,6 +22,7 @@ typedef struct pn_run_request {
   const char *stage;
   int64_t threads;
   int64_t reduction_length;
+  bool cache;
   bool check;
   bool print;
 } pn_run_request_t;
@@ -151,6 +152,15 @@ static pn_exit_t run_checked(pn_session_t *session,
   return code;
 }
 
+/* Looks code up, and keeps it, where the program runs as it is. */
+static pn_exit_t run_cached(pn_session_t *session,
+                            const pn_run_request_t *request) {
+  pn_error_t *error = pn_cache_create(NULL, &session->options.cache);
+  pn_exit_t code = error ? pn_report_error(error) : run_once(session, request);
+  pn_cache_release(session->options.cache);
+  return code;
+}
+
 static pn_exit_t run(const pn_session_options_t *options, void *user,
                      const char *path) {
   const pn_run_request_t *request = user;
@@ -168,7 +178,8 @@ static pn_exit_t run(const pn_session_options_t *options, void *user,
     else if (request->stage)
       code = pn_session_feed_back(&session, stage);
     if (code == PN_EXIT_OK)
-      code = run_once(&session, request);
+      code = request->cache && !request->stage ? run_cached(&session, request)
+                                               : run_once(&session, request);
   }
   pn_session_close(&session);
   return code;
@@ -193,6 +204,10 @@ pn_exit_t pn_command_run(int argc, char **argv) {
        "print the module at this stage and go on from the text", 0, 0},
       {"--threads", PN_OPTION_INTEGER, &request.threads, "N",
        "threads of parallel loops", 1, PN_THREAD_COUNT_MAX},
+      {"--cache", PN_OPTION_FLAG, &request.cache, NULL,
+       "take code that was compiled before, and keep it; not with\n"
+       "--check, --stage and --dump-dir; see 'polynestc cache'",
+       0, 0},
   };
   const pn_file_command_t command = {
       .usage = "polynestc run FILE [options]",

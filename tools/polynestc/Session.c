@@ -215,6 +215,7 @@ pn_exit_t pn_session_finish(pn_session_t *session) {
         {"s4", timing->stage_ns[4]},         {"s5", timing->stage_ns[5]},
         {"translate", timing->translate_ns}, {"optimize", timing->optimize_ns},
         {"codegen", timing->codegen_ns},     {"link", timing->link_ns},
+        {"cache", timing->cache_ns},
     };
     fflush(stdout);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i)
