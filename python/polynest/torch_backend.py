@@ -15,7 +15,11 @@ goes, at level INFO. Options, all optional:
         "fallback": True,            False: an op left to eager is an error
         "freeze": False,             True: bind parameters and buffers once
         "disabled_passes": "",       comma-separated flags
+        "cache": True,               False: compile all of it anew
     })
+
+What was compiled is kept, and found again in other processes (polynest.Cache and
+torch_cache.py say how).
 
 With `freeze`, graphs without gradients take parameters and buffers as constants:
 they are packed at the first call, and again when a tensor is replaced or changed
@@ -42,11 +46,20 @@ from polynest import (
     _lowering,
     env,
     errors,
+    torch_cache,
     torch_repairs,
     torch_rewrites,
 )
 from polynest import torch_frontend as frontend
-from polynest.handles import Context, Module, Options, State, Target
+from polynest.handles import (
+    Cache,
+    Context,
+    Module,
+    Options,
+    State,
+    Target,
+    default_cache,
+)
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
 
 _DEFAULTS: dict[str, Any] = {
@@ -57,6 +70,7 @@ _DEFAULTS: dict[str, Any] = {
     "fallback": True,
     "freeze": False,
     "disabled_passes": "",
+    "cache": True,
 }
 
 # -- what was done, for the user -------------------------------------------------
@@ -64,7 +78,8 @@ _DEFAULTS: dict[str, Any] = {
 
 @dataclass
 class GraphReport:
-    """What became of one graph. Times in seconds."""
+    """What became of one graph. Times in seconds. `cached` where it was found
+    as a whole: then `compile_s` is what that took."""
 
     kind: str
     ops: int = 0
@@ -73,6 +88,7 @@ class GraphReport:
     frontend_s: float = 0.0
     compile_s: float = 0.0
     stages_ns: dict[str, int] = field(default_factory=dict)
+    cached: bool = False
 
     @property
     def whole(self) -> bool:
@@ -83,10 +99,16 @@ class GraphReport:
             fate = "compiled whole"
         else:
             fate = f"{len(self.fallbacks)} left to eager"
+        if self.cached:
+            times = f"found in the cache in {self.compile_s:.2f} s"
+        else:
+            times = (
+                f"lowered in {self.frontend_s:.2f} s, compiled in "
+                f"{self.compile_s:.2f} s"
+            )
         lines = [
             f"{self.kind} graph, {self.ops} ops: {fate}; {self.regions} "
-            f"region{'' if self.regions == 1 else 's'}, lowered in "
-            f"{self.frontend_s:.2f} s, compiled in {self.compile_s:.2f} s"
+            f"region{'' if self.regions == 1 else 's'}, {times}"
         ]
         counts = collections.Counter(map(str, self.fallbacks))
         lines += [
@@ -195,7 +217,10 @@ _PROGRAMS_LOCK = threading.Lock()
 
 
 def _program(
-    text: str, options: dict[str, Any], constants: Sequence[int] = ()
+    text: str,
+    options: dict[str, Any],
+    constants: Sequence[int] = (),
+    cache: Cache | None = None,
 ) -> Program:
     """The compiled text; `constants` are inputs that will be bound once."""
     key = (
@@ -220,9 +245,21 @@ def _program(
         with Module(context, text, "graph") as module:
             for i in constants:
                 module.mark_constant(i)
-            program = Program(module.executable(target, choices))
+            program = Program(module.executable(target, choices, cache))
+    _report_problem(cache)
     with _PROGRAMS_LOCK:
         return _PROGRAMS.setdefault(key, program)
+
+
+# Problems of caches that were told.
+_TOLD: set[str] = set()
+
+
+def _report_problem(cache: Cache | None) -> None:
+    problem = cache.problem if cache is not None else ""
+    if problem and problem not in _TOLD:
+        _TOLD.add(problem)
+        _LOG.warning("compiled code is not kept: %s", problem)
 
 
 class _Signature:
@@ -259,9 +296,10 @@ class Runner:
         """`sources[i]` is the position, in the runner's arguments, of the
         program's argument i; captured constants have -1. The program's own
         constants are bound once."""
-        self._program = program
+        self.program = program
+        self.lowered = lowered
+        self.places = list(sources)
         self._entry = program._entry
-        self._lowered = lowered
         self._results = results
         frozen = set(program.constants)
         # Program arguments that a call passes, in order.
@@ -388,19 +426,19 @@ class Runner:
 
     def _descriptor(self, i: int, have: list[int]) -> tuple:
         """Element type, sizes and strides of argument i as it is passed."""
-        argument = self._lowered.arguments[i]
+        argument = self.lowered.arguments[i]
         strides = _fixed_strides(argument)
         if argument.view is not None or strides == tuple(_row_major(have)):
             strides = None
-        return self._program.inputs[i][0], tuple(have), strides
+        return self.program.inputs[i][0], tuple(have), strides
 
     def _signature(self, key: tuple[int, ...]) -> _Signature:
-        sizes = [list(a.sizes) for a in self._lowered.arguments]
+        sizes = [list(a.sizes) for a in self.lowered.arguments]
         for (i, _, _, d), size in zip(self._dynamic, key):
             sizes[i][d] = size
         everything = [self._descriptor(i, have) for i, have in enumerate(sizes)]
         inputs = [everything[i] for i in self._passed]
-        shapes = [r.sizes for r in self._lowered.results]
+        shapes = [r.sizes for r in self.lowered.results]
         if any(None in s for s in shapes):
             probe = _capi.CallBlock(everything, [])
             shapes = _capi.result_sizes(
@@ -408,11 +446,11 @@ class Runner:
             )
         results = [
             (number, tuple(s), None)
-            for (number, _, _), s in zip(self._program.results, shapes)
+            for (number, _, _), s in zip(self.program.results, shapes)
         ]
         makers = [
             self._maker(r.dtype, s)
-            for r, (_, s, _) in zip(self._lowered.results, results)
+            for r, (_, s, _) in zip(self.lowered.results, results)
         ]
         return _Signature(inputs, results, makers)
 
@@ -492,23 +530,82 @@ class GraphCompiler:
         kind: str,
         kinds: dict[int, str],
         seen: list[GraphReport] | None = None,
+        cache: Cache | None = None,
     ) -> None:
         self.options = options
         self.seen = seen
         self.kinds = kinds
         self.report = GraphReport(kind)
+        self.cache = cache
+        # What a direct entry of the cache needs, where the graph became one
+        # program with nothing around it.
+        self.straight: _Straight | None = None
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
         torch_rewrites.rewrite(module)
         graph = module.graph
         torch_repairs.repair(graph)
         kinds = self._argument_kinds(graph)
+        self.report.ops = sum(
+            node.op == "call_function"
+            and node.target is not _GETITEM
+            and not frontend.is_symbolic_scalar(node)
+            for node in graph.nodes
+        )
+        rejected, regions, level, runners = self._find_or_compile(
+            module, kinds
+        )
+        self._explain(graph, rejected, regions)
+        self.report.regions = len(regions)
+        _add_report(self.report, self.seen)
+        if self.report.fallbacks and (
+            env.strict() or not self.options["fallback"]
+        ):
+            raise errors.UnsupportedError(
+                "ops would stay with eager: "
+                + "; ".join(map(str, self.report.fallbacks))
+            )
+        built, self.straight = _assemble(
+            module, regions, level, runners, self.options["results"]
+        )
+        return built
+
+    def _find_or_compile(self, module, kinds) -> tuple:
+        """Rejected nodes, regions, levels of nodes, and of each region
+        program, sources and code."""
+        cache = self.cache
+        if cache is None:
+            return self._compile_all(module, kinds)
+        start = time.perf_counter()
+        with Target(self.options["target"]) as target:
+            try:
+                key = torch_cache.graph_key(
+                    module, self.report.kind, kinds, self.options, target
+                )
+            except torch_cache.Unkeyable as reason:
+                _LOG.debug("not looked up before torch-mlir: %s", reason)
+                return self._compile_all(module, kinds)
+            found = torch_cache.load_graph(cache, key, module, target)
+        if found is not None:
+            self.report.cached = True
+            self.report.compile_s = time.perf_counter() - start
+            return found
+        before = _guard_count(module.graph)
+        rejected, regions, level, runners = self._compile_all(module, kinds)
+        # Guards that compiling added would be missing where it is found.
+        if _guard_count(module.graph) == before:
+            torch_cache.store_graph(
+                cache, key, module.graph, rejected, regions, runners
+            )
+        return rejected, regions, level, runners
+
+    def _compile_all(self, module, kinds) -> tuple:
+        graph = module.graph
         rejected = {}
         for node in graph.nodes:
             if node.op == "call_function" and not (
                 frontend.is_symbolic_scalar(node)
             ):
-                self.report.ops += node.target is not _GETITEM
                 reason = frontend.refusal(node)
                 if reason is not None:
                     rejected[node.name] = reason
@@ -520,20 +617,7 @@ class GraphCompiler:
             )
             if not refused:
                 break
-        self._explain(graph, rejected, regions)
-        self.report.regions = len(regions)
-        _add_report(self.report, self.seen)
-        if self.report.fallbacks and (
-            env.strict() or not self.options["fallback"]
-        ):
-            raise errors.UnsupportedError(
-                "ops would stay with eager: "
-                + "; ".join(map(str, self.report.fallbacks))
-            )
-        runners = [done[r.key] for r in regions]
-        return _assemble(
-            module, regions, level, runners, self.options["results"]
-        )
+        return rejected, regions, level, [done[r.key] for r in regions]
 
     def _argument_kinds(self, graph: torch.fx.Graph) -> dict[str, str]:
         kinds = {}
@@ -575,7 +659,7 @@ class GraphCompiler:
         self.report.frontend_s += middle - start
         try:
             program = _program(
-                lowered.text, self.options, self._frozen(lowered)
+                lowered.text, self.options, self._frozen(lowered), self.cache
             )
         except (
             errors.UnsupportedError,
@@ -684,6 +768,18 @@ class GraphCompiler:
             )
 
 
+def _guard_count(graph: torch.fx.Graph) -> int:
+    """Guards on sizes of the graph so far."""
+    for node in graph.nodes:
+        for value in frontend.node_values(node):
+            environment = getattr(
+                getattr(value, "fake_mode", None), "shape_env", None
+            )
+            if environment is not None:
+                return len(environment.guards)
+    return 0
+
+
 def _dtype_name(node: torch.fx.Node) -> str:
     for source in (node, *node.all_input_nodes):
         for value in frontend.node_values(source):
@@ -720,7 +816,21 @@ def _with_equals(region, named: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _assemble(module, regions, level, runners, results) -> Callable:
+@dataclass
+class _Straight:
+    """One program and what to do with its arguments and results: `places`
+    has the position of each argument among the graph's inputs, -1 for what the
+    graph captured; see _arranged for `plan`."""
+
+    program: Program
+    lowered: frontend.Program
+    places: list[int]
+    plan: torch_cache.Plan
+
+
+def _assemble(
+    module, regions, level, runners, results
+) -> tuple[Callable, _Straight | None]:
     """The graph with its regions replaced by runners."""
     graph = torch.fx.Graph()
     new: dict[torch.fx.Node, torch.fx.Node] = {}
@@ -731,11 +841,14 @@ def _assemble(module, regions, level, runners, results) -> Callable:
     by_level = {r.level: i for i, r in enumerate(regions)}
     numbers = _needed_numbers(module.graph, compiled, runners)
     # Within a level: numbers that the region needs, the region, the rest.
+    # Allocations are made where they are used; the results of batch-norm that
+    # inference leaves empty are used nowhere.
     order = [
         n
         for n in module.graph.nodes
         if n.op == "call_function"
         and n not in compiled
+        and n.target is not frontend.ALLOCATION
         and (not frontend.is_symbolic_scalar(n) or n in numbers)
     ]
     pending = sorted(order, key=lambda n: level[n])
@@ -783,7 +896,14 @@ def _assemble(module, regions, level, runners, results) -> Callable:
     graph.eliminate_dead_code()
     built = torch.fx.GraphModule(module, graph)
     simple = _straight(graph)
-    return simple if simple is not None else built.forward
+    if simple is None:
+        return built.forward, None
+    runner, taken, plan, count = simple
+    places = [taken[p] if p >= 0 else -1 for p in runner.places]
+    return (
+        _arranged(runner, taken, plan, count),
+        _Straight(runner.program, runner.lowered, places, plan),
+    )
 
 
 def _needed_numbers(graph, compiled, runners) -> set:
@@ -799,9 +919,11 @@ def _needed_numbers(graph, compiled, runners) -> set:
     return needed
 
 
-def _straight(graph: torch.fx.Graph) -> Callable | None:
-    """For a graph of one runner: a function that calls it with no more than
-    picking of arguments and results."""
+def _straight(
+    graph: torch.fx.Graph,
+) -> tuple[Runner, list[int], torch_cache.Plan, int] | None:
+    """For a graph of one runner: the runner, the positions of what it takes
+    among the inputs, where the results come from, and the number of inputs."""
     placeholders, calls, picks, output = [], [], {}, None
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -830,8 +952,17 @@ def _straight(graph: torch.fx.Graph) -> Callable | None:
                 return None
         else:
             plan.append((2, value))
+    return runner, taken, plan, len(placeholders)
+
+
+def _arranged(
+    runner: Runner, taken: list[int], plan: torch_cache.Plan, count: int
+) -> Callable:
+    """A function of `count` arguments that calls the runner with those of
+    positions `taken`. A result is (0, k), the runner's result k, (1, i),
+    argument i, or (2, v), the plain value v."""
     if plan == [(0, i) for i in range(len(plan))]:
-        if taken == list(range(len(placeholders))):
+        if taken == list(range(count)):
             return runner
         return lambda *arguments: runner(*[arguments[i] for i in taken])
 
@@ -891,32 +1022,110 @@ def polynest(
     _seen: list[GraphReport] | None = None,
 ) -> Callable:
     """The backend function that torch.compile calls with a Dynamo graph."""
-    from functorch.compile import make_boxed_func
-    from torch._dynamo.backends.common import aot_autograd
-
-    from polynest.torch_decompositions import decomposition_table
-
     if mode not in (None, "default"):
         raise errors.ArgumentError(
             f"mode '{mode}' is not supported; use options={{...}}"
         )
     checked = _checked_options(options)
     kinds = _input_kinds(example_inputs)
+    # Whoever asks what becomes of a graph wants it compiled.
+    cache = default_cache() if checked["cache"] and _seen is None else None
+    key = _direct_key(module, example_inputs, kinds, checked) if cache else None
+    found = _find_direct(cache, key, checked) if key else None
+    if found is not None:
+        return found
+    return _compile_anew(module, example_inputs, checked, kinds, _seen, cache, key)
+
+
+def _direct_key(module, inputs, kinds, options) -> bytes | None:
+    try:
+        with Target(options["target"]) as target:
+            return torch_cache.direct_key(
+                module, inputs, kinds, options, target
+            )
+    except torch_cache.Unkeyable as reason:
+        _LOG.debug("not looked up before AOTAutograd: %s", reason)
+        return None
+
+
+def _find_direct(
+    cache: Cache, key: bytes, options: dict[str, Any]
+) -> Callable | None:
+    """What an equal graph of Dynamo was made into."""
+    start = time.perf_counter()
+    with Target(options["target"]) as target:
+        found = torch_cache.load_direct(cache, key, target)
+    if found is None:
+        return None
+    lowered, places, program, plan, ops = found
+    straight = _Straight(program, lowered, places, plan)
+    call = _direct_call(straight, options["results"])
+    report = GraphReport("inference", ops, 1, cached=True)
+    report.compile_s = time.perf_counter() - start
+    _add_report(report, None)
+    return call
+
+
+def _direct_call(straight: _Straight, results: str) -> Callable:
+    """A function of all inputs of a graph of Dynamo."""
+    runner = Runner(
+        straight.program, straight.lowered, results, straight.places
+    )
+    if straight.plan == [(0, i) for i in range(len(straight.plan))]:
+        return lambda *arguments: runner(*arguments)
+
+    def call(*arguments):
+        outs = runner(*arguments)
+        return [outs[x] if sort == 0 else x for sort, x in straight.plan]
+
+    return call
+
+
+def _compile_anew(
+    module, example_inputs, options, kinds, seen, cache, key
+) -> Callable:
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    from polynest.torch_decompositions import decomposition_table
+
     # Both take a moment: the worker starts while AOTAutograd traces.
     _capi.lib()
     _lowering.worker().start()
+    compilers: list[tuple[GraphCompiler, bool]] = []
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            compiler = GraphCompiler(checked, kind, kinds, _seen)
+            compiler = GraphCompiler(options, kind, kinds, seen, cache)
+            plain = kind == "inference" and torch_cache.needs_no_wrapper(
+                graph.graph, len(example_inputs)
+            )
             built = compiler.compile(graph)
+            compilers.append((compiler, plain))
             return make_boxed_func(built)
 
         return compile_graph
 
-    return aot_autograd(
+    built = aot_autograd(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         decompositions=decomposition_table(),
     )(module, example_inputs)
+    if key is None or len(compilers) != 1:
+        return built
+    only, plain = compilers[0]
+    straight = only.straight
+    if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
+        return built
+    if -1 not in straight.places:
+        torch_cache.store_direct(
+            cache,
+            key,
+            straight.lowered,
+            straight.places,
+            straight.program,
+            straight.plan,
+            only.report.ops,
+        )
+    return built

@@ -433,6 +433,19 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return out
 
 
+def captured(module: torch.fx.GraphModule, node: torch.fx.Node) -> Any:
+    """What the graph captured, a tensor without gradient, where the node stands
+    for such a thing."""
+    if node.op != "get_attr":
+        return None
+    value = module
+    for part in str(node.target).split("."):
+        value = getattr(value, part)
+    if isinstance(value, torch.Tensor) and value.requires_grad:
+        value = value.detach()
+    return value
+
+
 # -- building the graph of a region ------------------------------------------------
 
 
@@ -453,9 +466,9 @@ class _RegionGraph:
 
     def build(self) -> tuple[torch.fx.Graph, list[Result]]:
         for node in self.region.inputs:
-            if isinstance(self._constant(node), torch.Tensor) or isinstance(
-                node.meta.get("val"), torch.Tensor
-            ):
+            if isinstance(
+                captured(self.module, node), torch.Tensor
+            ) or isinstance(node.meta.get("val"), torch.Tensor):
                 self._add_tensor(node)
         for node in self.region.nodes:
             if _pairs_by_place(node):
@@ -482,14 +495,6 @@ class _RegionGraph:
                 {u.name: "unusual input" for u in node.users},
             )
         return self.map[node]
-
-    def _constant(self, node: torch.fx.Node) -> Any:
-        if node.op != "get_attr":
-            return None
-        value = self.module
-        for part in str(node.target).split("."):
-            value = getattr(value, part)
-        return value
 
     def _call(self, target, args, value) -> torch.fx.Node:
         node = self.graph.call_function(target, args)
@@ -521,7 +526,7 @@ class _RegionGraph:
         return node
 
     def _add_tensor(self, source: torch.fx.Node) -> None:
-        constant = self._constant(source)
+        constant = captured(self.module, source)
         value = source.meta.get("val", constant)
         reason = tensor_refusal(value)
         if reason:
@@ -530,8 +535,6 @@ class _RegionGraph:
         kind = "constant" if constant is not None else self.kinds.get(
             source.name, "input"
         )
-        if constant is not None and constant.requires_grad:
-            constant = constant.detach()
         inner = behind(value, view)
         node = self._placeholder(source.name, inner)
         self.arguments.append(

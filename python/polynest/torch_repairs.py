@@ -9,6 +9,9 @@ is refused later.
 
 A tensor compared with itself: torch-mlir takes x == x for true, NaN or not.
 
+Tensors filled like one whose elements nobody reads: the latter would be
+allocated by eager and passed in, in each call.
+
 Numbers in the place of tensors: where they come first, torch-mlir makes f32
 tensors of them, which rounds those that meet f64; beside u8 it crashes.
 """
@@ -221,8 +224,25 @@ def remove_empties(graph: torch.fx.Graph) -> None:
         graph.eliminate_dead_code()
 
 
+def fill_plainly(graph: torch.fx.Graph) -> None:
+    """Fills by sizes in place of an allocation that has them."""
+    for node in graph.find_nodes(
+        op="call_function", target=aten.full_like.default
+    ):
+        like, number = node.args
+        if (
+            like.target is ALLOCATION
+            and isinstance(number, (bool, int, float))
+            and _is_plain(_value(node))
+        ):
+            _fill(number)(node)
+            if not like.users:
+                graph.erase_node(like)
+
+
 def repair(graph: torch.fx.Graph) -> None:
     """Applies every repair of this file to a graph with fake tensors."""
     type_numbers(graph)
     compare_with_self(graph)
     remove_empties(graph)
+    fill_plainly(graph)
