@@ -93,8 +93,10 @@ struct HiddenValue {
 };
 
 struct HiddenBuffer {
-  unsigned dim;
+  unsigned dim = 0;
   HiddenValue value;
+  /// Of each other dimension, how many rows are stored.
+  SmallVector<int64_t, 4> rows;
 };
 
 /// A sum of zeros times `factor` over the columns of `loop`.
@@ -215,16 +217,22 @@ static std::optional<Bound> makeBound(ArrayRef<std::pair<int64_t, Value>> terms,
   return bound;
 }
 
-/// The loop of the nest that an index stands for, if it sweeps the dimension.
-static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
-                            MemRefType type) {
+/// The loop from 0 by steps of 1 that an index stands for.
+static AffineForOp getRun(AffineMap map, ValueRange operands, unsigned d) {
   auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
   AffineForOp loop = dim ? getForInductionVarOwner(operands[dim.getPosition()])
                          : AffineForOp();
   return loop && loop.hasConstantBounds() &&
-                 loop.getConstantLowerBound() == 0 &&
-                 loop.getStepAsInt() == 1 &&
-                 loop.getConstantUpperBound() == type.getDimSize(d)
+                 loop.getConstantLowerBound() == 0 && loop.getStepAsInt() == 1
+             ? loop
+             : AffineForOp();
+}
+
+/// The same, if it sweeps the dimension.
+static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
+                            MemRefType type) {
+  AffineForOp loop = getRun(map, operands, d);
+  return loop && loop.getConstantUpperBound() == type.getDimSize(d)
              ? loop
              : AffineForOp();
 }
@@ -360,7 +368,7 @@ static Value getMemRef(Operation *access) {
 }
 
 /// The variables that name the rows of an access, dimension by dimension; none
-/// unless each is a loop of the nest that sweeps its dimension.
+/// unless each is a loop of the nest of its own.
 std::optional<SmallVector<Value>>
 MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
   auto [map, operands] = getIndices(access);
@@ -374,13 +382,20 @@ MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
       rows.push_back({});
       continue;
     }
-    AffineForOp loop = getSweep(map, operands, d, type);
+    AffineForOp loop = getRun(map, operands, d);
     if (!loop || !nest->isAncestor(loop) ||
         llvm::is_contained(rows, loop.getInductionVar()))
       return std::nullopt;
     rows.push_back(loop.getInductionVar());
   }
   return rows;
+}
+
+/// How many rows the loops over them reach.
+static SmallVector<int64_t, 4> countRows(ArrayRef<Value> rows) {
+  return llvm::map_to_vector<4>(rows, [](Value row) {
+    return row ? getForInductionVarOwner(row).getConstantUpperBound() : 1;
+  });
 }
 
 /// True if the row is the maximum of the columns, or above it.
@@ -501,7 +516,7 @@ const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
     for (Operation *user : memref.getUsers())
       if (nest->isAncestor(user) && getRows(user, d, nest) != rows)
         return "rows of masked columns are read out of step";
-    buffers[memref] = {d, value};
+    buffers[memref] = {d, value, countRows(*rows)};
     return nullptr;
   }
   return "masked columns are stored out of order";
@@ -601,9 +616,11 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
     auto [map, operands] = getIndices(access);
     auto type = cast<MemRefType>(getMemRef(access).getType());
     AffineForOp column = getSweep(map, operands, known->second.dim, type);
-    if (!column || !nest->isAncestor(column) ||
-        !getRows(access, known->second.dim, nest))
+    auto rows = getRows(access, known->second.dim, nest);
+    if (!column || !nest->isAncestor(column) || !rows)
       why = "masked columns are read out of order";
+    else if (countRows(*rows) != known->second.rows)
+      why = "other rows are read than have been stored";
     else
       found.insert(column);
   };
