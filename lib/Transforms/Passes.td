@@ -366,6 +366,30 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
   ];
 }
 
+def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
+  let summary = "Ask for the next row while functions of this one are computed";
+  let description = [{
+    In a nest that goes over each row of an operand several times, a later loop
+    that reads it again and computes functions of it asks for the same places of
+    the next row, one a cache line, into the second-level cache: memory would
+    stand still meanwhile. For operands that are larger than the core's own
+    cache, with rows of up to a quarter of it, that the nest does not write.
+    Idempotent: loops that ask already are left.
+
+    Before: `for i { for j { m = max(m, X[i,j]) }  for j { .. exp(X[i,j] - m) } }`
+    After:  `.. for j { prefetch X[i+1,j]  .. exp(X[i,j] - m) }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let options = [
+    Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"512",
+           "Cache that one core has for itself, 16 to 1048576">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operands asked for ahead">,
+    Statistic<"numDeclined", "num-declined", "Nests of several loops left">
+  ];
+}
+
 def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
   let summary = "Keep memory values in registers across loops and blocks";
   let description = [{

@@ -1,0 +1,205 @@
+// Properties: a loop that computes functions of a row that an earlier loop has
+// read asks for the next row, one place a cache line (@softmax: 16 floats in two
+// vectors are one line; @wide: 32 are two), and so does one whose rows go down in
+// steps of two (@steps). Loops that compute little (@light), the first one over a
+// row (@first), operands that fit the cache (@small), rows that do not fit a
+// quarter of it (@long), operands that are written (@written) and rows at unknown
+// distances (@dynamic) stay. A second run changes nothing.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{cache-size-kib=16}))' | FileCheck %s --check-prefix=TINY
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{cache-size-kib=15}))' 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{cache-size-kib=1048577}))' 2>&1 | FileCheck %s --check-prefix=RANGE
+
+// RANGE: cache-size-kib {{.*}}16 {{.*}}1048576
+
+// Rows of 4 KiB and 4 MiB in all; the cache has 512 KiB.
+// CHECK-LABEL: func @softmax
+//  CHECK-SAME: (%[[X:[^:]+]]: memref<1024x1024xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 1024
+//       CHECK:   affine.for
+//   CHECK-NOT:     affine.prefetch
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 16
+//       CHECK:     affine.prefetch %[[X]][%[[I]] + 1, %[[J]]], read, locality<2>, data
+//   CHECK-NOT:     affine.prefetch
+//       CHECK:     affine.vector_load
+//       CHECK: return
+//      REMARK: [Passed] prefetch-rows
+// REMARK-SAME: bytes=4194304, lines=1,
+// REMARK-SAME: row-bytes=4096
+// With 16 KiB, a row of 4 KiB is a quarter.
+//  TINY-LABEL: func @softmax
+//        TINY: affine.prefetch
+//        TINY: return
+func.func @softmax(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<8xf32>
+  affine.for %i = 0 to 1024 {
+    %m = affine.for %j = 0 to 1024 step 8 iter_args(%s = %c) -> (vector<8xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      %n = arith.maximumf %v, %s : vector<8xf32>
+      affine.yield %n : vector<8xf32>
+    }
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      %w = affine.vector_load %x[%i, %j + 8] : memref<1024x1024xf32>, vector<8xf32>
+      %a = arith.subf %v, %m : vector<8xf32>
+      %b = arith.subf %w, %m : vector<8xf32>
+      %e = math.exp %a : vector<8xf32>
+      %f = math.exp %b : vector<8xf32>
+      affine.vector_store %e, %o[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      affine.vector_store %f, %o[%i, %j + 8] : memref<1024x1024xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @wide
+//       CHECK:   affine.prefetch %{{.+}}[%{{.+}} + 1, %[[J:.+]]], read
+//       CHECK:   affine.prefetch %{{.+}}[%{{.+}} + 1, %[[J]] + 16], read
+//       CHECK: return
+func.func @wide(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x1024xf32>
+    }
+    affine.for %j = 0 to 1024 step 32 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %w = affine.vector_load %x[%i, %j + 16] : memref<1024x1024xf32>, vector<16xf32>
+      %e = math.exp %v : vector<16xf32>
+      %f = math.exp %w : vector<16xf32>
+      affine.vector_store %e, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      affine.vector_store %f, %o[%i, %j + 16] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @steps
+//       CHECK:   affine.prefetch %{{.+}}[%{{.+}} + 2, %{{.+}}], read
+//       CHECK: return
+func.func @steps(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 step 2 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x1024xf32>
+    }
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %o[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @light
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @light(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x1024xf32>
+    }
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      %e = arith.addf %v, %v : f32
+      affine.store %e, %o[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @first
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @first(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %y[%i, %j] : memref<1024x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x1024xf32>
+    }
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %o[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// 128 rows of 4 KiB are 512 KiB.
+// CHECK-LABEL: func @small
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @small(%x: memref<128x1024xf32>, %o: memref<128x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<128x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<128x1024xf32>
+    }
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<128x1024xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %o[%i, %j] : memref<128x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @long
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @long(%x: memref<64x65536xf32>, %o: memref<64x65536xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 65536 {
+      %v = affine.load %x[%i, %j] : memref<64x65536xf32>
+      affine.store %v, %o[%i, %j] : memref<64x65536xf32>
+    }
+    affine.for %j = 0 to 65536 {
+      %v = affine.load %x[%i, %j] : memref<64x65536xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %o[%i, %j] : memref<64x65536xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @written
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @written(%x: memref<1024x1024xf32> {polynest.mutable}, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x1024xf32>
+    }
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %x[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @dynamic(%x: memref<1024x?xf32>, %o: memref<1024x?xf32> {polynest.result}, %n: index) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to %n {
+      %v = affine.load %x[%i, %j] : memref<1024x?xf32>
+      affine.store %v, %o[%i, %j] : memref<1024x?xf32>
+    }
+    affine.for %j = 0 to %n {
+      %v = affine.load %x[%i, %j] : memref<1024x?xf32>
+      %e = math.exp %v : f32
+      affine.store %e, %o[%i, %j] : memref<1024x?xf32>
+    }
+  }
+  return
+}
