@@ -390,6 +390,30 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
   ];
 }
 
+def RecomputeElements
+    : Pass<"polynest-recompute-elements", "mlir::func::FuncOp"> {
+  let summary = "Compute few elements of a buffer where they are read";
+  let description = [{
+    Where at most a quarter of a private buffer's elements are read, such as those
+    that an index from data chooses, each read becomes the expression that the
+    buffer's only store has for that element: of pure operations, reads of inputs
+    that nobody writes, and elements of other buffers that one store fills. Values
+    of the loops around the innermost one, such as the sum of a row, are kept in a
+    buffer with an element for each iteration. The buffer is then unread, and
+    `polynest-eliminate-buffers` erases it with what only filled it.
+
+    Before: `for i { m = ..  for j { P[i,j] = X[i,j] - m } }  for i { .. P[i,T[i]] }`
+    After:  `for i { m = ..  M[i] = m }  for i { .. X[i,T[i]] - M[i] }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers that are not read any more">,
+    Statistic<"numDeclined", "num-declined", "Buffers that one store fills, left">
+  ];
+}
+
 def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
   let summary = "Keep memory values in registers across loops and blocks";
   let description = [{

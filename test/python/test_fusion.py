@@ -334,3 +334,71 @@ def test_extremes_of_rows_by_bits(operation, start, dtype, columns):
     negative = signs.all(1) if is_maximum else signs.any(1)
     wanted[zero] = np.where(negative, -0.0, 0.0)[zero]
     same_numbers(f(x), wanted)
+
+
+# -- few elements of what is computed ----------------------------------------------
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("classes", [1, 4, 7, 33, 130])
+def test_loss_of_the_chosen_class(classes, reduction):
+    """Only the chosen elements of log-softmax are computed; some rows are
+    ignored, one is all -inf but the chosen class, one has a NaN."""
+    x = numbers(19, classes, edges=False)
+    target = torch.arange(19) * 5 % classes
+    target[::6] = -100
+
+    def loss(x, target):
+        return torch.nn.functional.cross_entropy(x, target, reduction=reduction)
+
+    f = compiled(loss, dynamic=False)
+    torch.testing.assert_close(f(x, target), loss(x, target))
+    if reduction == "none":
+        x[1] = -torch.inf
+        x[1, target[1]] = 0.5
+        x[2, classes // 2] = torch.nan
+        x[3] = -torch.inf
+        torch.testing.assert_close(f(x, target), loss(x, target),
+                                   equal_nan=True)
+
+
+def test_weighted_loss_of_the_chosen_class():
+    x, weight = numbers(9, 40, edges=False), torch.rand(40) + 0.5
+    target = torch.arange(9) * 7 % 40
+
+    def loss(x, target, weight):
+        return torch.nn.functional.cross_entropy(
+            x, target, weight=weight, label_smoothing=0.1)
+
+    torch.testing.assert_close(compiled(loss, dynamic=False)(x, target, weight),
+                               loss(x, target, weight))
+
+
+def test_few_elements_keep_their_bits():
+    """A column of, and a row's gathered elements of what is computed whole."""
+    x = numbers(40, 64, seed=3)
+    i = torch.tensor([5, 0, 63, 5])
+
+    def column(x):
+        return (x * 2 + x.abs())[:, 3]
+
+    def chosen(x, i):
+        return (x.half().float() - x[:, :1])[:, i]
+
+    same_bits(compiled(column, dynamic=False)(x), column(x))
+    same_bits(compiled(chosen, dynamic=False)(x, i), chosen(x, i))
+
+
+def test_elements_of_what_is_overwritten():
+    """What an element was computed from changes before the element is read."""
+    x = numbers(64, edges=False)
+
+    def late(x, i):
+        y = x * 3
+        x.mul_(0)
+        return y[i] + x[i]
+
+    i = torch.tensor([7])
+    mine, theirs = x.clone(), x.clone()
+    same_bits(compiled(late, dynamic=False)(mine, i), late(theirs, i))
+    same_bits(mine, theirs)
