@@ -14,6 +14,12 @@ static const int64_t unknown_columns = 1024;
 static const int64_t least_part_depth = 64, unknown_part_depth = 256;
 static const int64_t enough_runs = 8, wanted_runs = 16;
 
+/* Rows whose sums stay in registers beside a vector and a factor. */
+static const int64_t most_jam = 8;
+
+/* Bytes of a row of B in a run: pages and prefetched streams begin anew. */
+static const int64_t least_run_bytes = 16384;
+
 static const int64_t most_trips = INT32_MAX;
 
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -31,6 +37,22 @@ static int64_t count_trips(const pn_model_loops_t *loops, int32_t begin,
   return count;
 }
 
+/* Cycles of a multiply-add, jam rows by unroll rows of B. */
+static double tile_cycles(const pn_model_core_t *core, int32_t jam,
+                          int32_t unroll) {
+  int32_t fmas = jam * unroll;
+  /* Factors beyond the registers are loaded again for each column. */
+  int32_t spilled = fmas + jam + 2 - core->vector_registers;
+  int32_t loads = jam + unroll + (spilled > 0 ? spilled : 0);
+  return fmax((double)fmas / core->fma_ports,
+              fmax((double)loads / core->load_ports, (double)jam)) /
+         fmas;
+}
+
+static int32_t best_unroll(const pn_model_core_t *core, int32_t jam) {
+  return tile_cycles(core, jam, 8) < tile_cycles(core, jam, 4) * 0.99 ? 8 : 4;
+}
+
 static void choose_tile(const pn_model_core_t *core,
                         const pn_model_reduction_t *reduction,
                         pn_model_reduction_plan_t *plan) {
@@ -38,25 +60,25 @@ static void choose_tile(const pn_model_core_t *core,
   plan->jam = 1;
   if (!reduction->multiplies)
     return;
-  double best = INFINITY, fewest = INFINITY;
-  for (int32_t unroll = 4; unroll <= 8; unroll *= 2)
-    for (int32_t jam = 1; jam <= 4 && jam <= reduction->rows; jam *= 2) {
-      int32_t registers = jam * unroll + jam + 2;
-      /* The smallest is taken whether it fits or not. */
-      if (registers > core->vector_registers && (unroll > 4 || jam > 1))
-        continue;
-      double cycles =
-          fmax((double)(jam * unroll) / core->fma_ports,
-               fmax((double)(jam + unroll) / core->load_ports, (double)jam)) /
-          (jam * unroll);
-      double accesses = (double)(2 * jam + unroll) / (jam * unroll);
-      if (cycles < best * 0.98 || (cycles < best * 1.02 && accesses < fewest)) {
+  int64_t rows = reduction->rows;
+  int32_t jam = (int32_t)min_i64(rows, most_jam);
+  if (rows > most_jam || reduction->rows_vary) {
+    /* Memory rests in some turns: multiply as fast as can be. */
+    double best = INFINITY;
+    for (int32_t j = 1; j <= min_i64(rows, most_jam); ++j) {
+      double cycles = tile_cycles(core, j, best_unroll(core, j));
+      if (cycles <= best * 1.001) {
         best = cycles;
-        fewest = accesses;
-        plan->unroll = unroll;
-        plan->jam = jam;
+        jam = j;
       }
     }
+    jam = (int32_t)divide_up(rows, divide_up(rows, jam));
+  }
+  if (reduction->rows_vary)
+    while (jam & (jam - 1))
+      jam &= jam - 1;
+  plan->jam = jam;
+  plan->unroll = best_unroll(core, jam);
 }
 
 /* Runs and chunks. */
@@ -70,6 +92,10 @@ static bool choose_columns(const pn_model_core_t *core,
   const pn_model_loops_t *loops = &reduction->columns;
   int64_t lane_trips = loops->trips[loops->count - 1];
   int64_t columns = (shares ? l2 / 4 : l1 / 2) / sums;
+  if (reduction->rows > 1)
+    columns =
+        max_i64(columns, min_i64(l2 / 4 / sums,
+                                 least_run_bytes / reduction->stream_bytes));
   if (lane_trips == 0)
     columns = min_i64(columns, unknown_columns);
   int64_t unit = max_i64(core->lanes, 1) * 4;
@@ -79,15 +105,16 @@ static bool choose_columns(const pn_model_core_t *core,
     return false;
   if (!shares)
     return true;
-  int64_t bytes = sums + (int64_t)plan->unroll * reduction->stream_bytes;
-  int64_t chunk = max_i64(l1 * 3 / 4 / bytes / unit, 1) * unit;
+  int64_t bytes = sums + 2 * (int64_t)plan->unroll * reduction->stream_bytes;
+  int64_t chunk = max_i64(l2 / 2 / bytes / unit, 1) * unit;
   bool is_lane = plan->columns.level + 1 == loops->count;
   int64_t length = is_lane ? plan->columns.tile : lane_trips;
   if (length <= chunk)
     return true;
-  plan->chunk = chunk;
+  int64_t pieces = divide_up(length, chunk);
+  plan->chunk = divide_up(divide_up(length, pieces), unit) * unit;
   if (is_lane && plan->columns.tile != lane_trips) {
-    plan->columns.tile = divide_up(plan->columns.tile, chunk) * chunk;
+    plan->columns.tile = pieces * plan->chunk;
     plan->columns.points = plan->columns.tile;
   }
   return true;

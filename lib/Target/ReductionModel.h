@@ -22,8 +22,9 @@
 PN_EXTERN_C_BEGIN
 
 typedef struct pn_model_reduction {
-  int64_t rows;  /* that use each element of B, 1 or more */
-  int64_t batch; /* runs of columns apart from each other; 0: unknown */
+  int64_t rows;   /* that use each element of B, 1 or more */
+  bool rows_vary; /* there may be fewer */
+  int64_t batch;  /* runs of columns apart from each other; 0: unknown */
   pn_model_loops_t columns; /* of a contiguous run */
   int64_t outer_depth;      /* outermost reduction loop; 0: unknown */
   int64_t inner_depth;      /* all others, 1 if there are none; 0: unknown */
@@ -49,18 +50,21 @@ typedef struct pn_model_reduction_plan {
 
 /*
  * The plan:
- *   unroll, jam  4 or 8 by 1, 2 or 4 with the fewest cycles a multiply-add,
- *                max(jam*unroll / fma_ports, (jam+unroll) / load_ports, jam),
- *                that fit: jam * unroll factors, jam sums, two temporaries;
- *                of equals the one with fewest loads and stores; without
- * factors 8 by 1 columns      rows * sum_bytes each in half of L1 where all
- * rows share what is loaded, else in a quarter of L2: a run should be long,
- * each row of B costs an address translation a run; 1024 where their number is
- * not known chunk        (rows * sum_bytes + unroll * stream_bytes) each in
- * three quarters of L1 prefetch     where rows take turns: memory would rest
- * meanwhile part         where there are fewer than 8 runs: parts of at least
- * half of L2 and 64 iterations, 16 in all with the runs; where the depth is not
- * known of 256 iterations, as many as there are
+ * - jam: up to 8 rows all share what is loaded, because memory would rest while
+ *   they take turns. Of more, as many as have the fewest cycles a multiply-add,
+ *   max(jam*unroll / fma_ports, (jam + unroll + reloads) / load_ports, jam),
+ *   where factors, jam * unroll, that do not fit the registers beside jam sums
+ *   and two temporaries are loaded again; a power of two where rows vary.
+ * - unroll: 4 or 8, likewise; without factors 8 by 1.
+ * - columns: rows * sum_bytes each in half of L1; for several rows at least 16
+ *   KiB of a row of B, as long as sums take a quarter of L2: each row of B
+ * costs an address translation and the start of a stream a run. Where rows take
+ *   turns a quarter of L2. 1024 where their number is not known.
+ * - chunk: rows * sum_bytes and two groups of B each in half of L2.
+ * - prefetch: where rows take turns.
+ * - part: where there are fewer than 8 runs: parts of at least half of L2 and
+ * 64 iterations, 16 in all with the runs; where the depth is not known of 256
+ *   iterations, as many as there are.
  */
 bool pn_model_reduction_plan(const pn_model_core_t *core,
                              const pn_model_reduction_t *reduction,

@@ -13,6 +13,8 @@
 // Profitable when: loads are contiguous along the innermost reduction loop or
 // stand still there, the large operand does not stay in L2, and at most 16 rows
 // of the other one use it; how many rows share, Target/ReductionModel.h says.
+// Where the number of rows is not known, a condition chooses between this form
+// and the nest as it was.
 // Limits: rectangular loops; affine loads; rows of at least 128 elements.
 // Cost: operations of the nest times the pairs, a dependence question for each
 // loop.
@@ -55,6 +57,10 @@ struct Decision {
   SmallVector<AffineForOp, 4> columns, rows;
   int64_t bytes = 0;
   int64_t jamColumns = 1, jamRows = 1;
+  /// The row loop whose number of iterations is not known; the jammed form then
+  /// stands for up to `mostRows` of them, and a copy of the nest for more.
+  AffineForOp unknownRows;
+  int64_t mostRows = 0;
 };
 } // namespace
 
@@ -90,13 +96,14 @@ static StringRef sortLoops(Decision &decision) {
     if (form != Contiguity::Contiguous)
       return "an operand is not contiguous along the reduction";
     SmallVector<AffineForOp, 4> moving = getMovingLoops(load, nest);
-    double points = countPoints(moving);
+    // A number that is not known may be small: beside a known one it is.
+    double points = countPoints(moving, PN_MODEL_STREAM_ROWS);
     if (moving.empty() || points <= most)
       continue;
     most = points;
     decision.columns = moving;
     decision.bytes = int64_t(std::min(
-        1e15, points * countPoints(nest.reductionLoops) *
+        1e15, countPoints(moving) * countPoints(nest.reductionLoops) *
                   double(getElementBytes(cast<AffineLoadOp>(load.op).getType())
                              .value_or(8))));
   }
@@ -111,14 +118,20 @@ static StringRef sortLoops(Decision &decision) {
 /// Shortest rows for which folding the lanes of each sum does not matter.
 static constexpr int64_t leastLength = 128;
 
-static StringRef whyNotWorth(const Decision &decision, int64_t l2Bytes) {
+static StringRef whyNotWorth(Decision &decision, int64_t l2Bytes) {
   int64_t rows = 1;
   for (AffineForOp loop : decision.rows) {
     std::optional<int64_t> trips = getSmallTripCount(loop);
-    rows = trips ? rows * *trips : PN_MODEL_STREAM_ROWS + 1;
+    if (!trips &&
+        (decision.unknownRows || !hasPlainTrips(loop, decision.nest.root)))
+      return "many rows use the operand again";
+    if (!trips)
+      decision.unknownRows = loop;
+    rows *= trips.value_or(1);
     if (rows > PN_MODEL_STREAM_ROWS)
       return "many rows use the operand again";
   }
+  decision.mostRows = PN_MODEL_STREAM_ROWS / std::max<int64_t>(rows, 1);
   if (getSmallTripCount(decision.nest.reductionLoops.back())
           .value_or(leastLength) < leastLength)
     return "rows are too short";
@@ -131,7 +144,9 @@ static StringRef whyNotWorth(const Decision &decision, int64_t l2Bytes) {
 static bool choose(Decision &decision, const pn_model_core_t &core) {
   std::optional<int64_t> columns = getSmallTripCount(decision.columns.back());
   int64_t rows =
-      decision.rows.empty() ? 1 : *getSmallTripCount(decision.rows.back());
+      decision.rows.empty()
+          ? 1
+          : getSmallTripCount(decision.rows.back()).value_or(decision.mostRows);
   int32_t jamRows, jamColumns;
   if (!pn_model_jam(&core, rows, columns.value_or(0),
                     int32_t(decision.nest.accumulators.size()), &jamRows,
@@ -407,7 +422,8 @@ struct JamReductionsPass : impl::JamReductionsBase<JamReductionsPass> {
     numDeclined += takeNests(
         getOperation(), passName,
         [](AffineForOp loop) {
-          return loop->hasAttr(kMark) || loop->hasAttr(kStreamed);
+          return loop->hasAttr(kMark) || loop->hasAttr(kStreamed) ||
+                 loop->hasAttr(kManyRows);
         },
         [&](AffineForOp loop, std::string &reason) {
           Decision decision;
@@ -426,7 +442,11 @@ struct JamReductionsPass : impl::JamReductionsBase<JamReductionsPass> {
       remark(RemarkKind::Applied, root.getLoc(), passName,
              "rows are reduced together")
           << arg("rows", decision.jamRows)
-          << arg("columns", decision.jamColumns);
+          << arg("columns", decision.jamColumns)
+          << arg("most-rows", decision.mostRows);
+      if (decision.unknownRows)
+        versionOnTrips(root, decision.unknownRows, decision.mostRows)
+            ->setAttr(kManyRows, UnitAttr::get(&getContext()));
       Emitter(decision).emit();
     }
     numApplied += decisions.size();

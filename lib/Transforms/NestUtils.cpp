@@ -10,8 +10,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IntegerSet.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::affine;
@@ -507,6 +509,39 @@ double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
   }
   return points;
 }
+
+//===----------------------------------------------------------------------===//
+// Versions
+//===----------------------------------------------------------------------===//
+
+bool hasPlainTrips(AffineForOp loop, AffineForOp root) {
+  if (loop.hasConstantUpperBound() || !loop.hasConstantLowerBound() ||
+      loop.getConstantLowerBound() != 0 || loop.getStepAsInt() != 1 ||
+      loop.getUpperBoundMap().getNumResults() != 1)
+    return false;
+  return llvm::all_of(loop.getUpperBoundOperands(), [&](Value operand) {
+    return !root->isAncestor(operand.getParentBlock()->getParentOp());
+  });
+}
+
+AffineForOp versionOnTrips(AffineForOp root, AffineForOp loop, int64_t most) {
+  OpBuilder builder(root);
+  AffineMap upper = loop.getUpperBoundMap();
+  AffineExpr fits = builder.getAffineConstantExpr(most) - upper.getResult(0);
+  auto few = AffineIfOp::create(
+      builder, root.getLoc(),
+      IntegerSet::get(upper.getNumDims(), upper.getNumSymbols(), {fits},
+                      {false}),
+      loop.getUpperBoundOperands(), /*withElseRegion=*/true);
+  builder.setInsertionPoint(few.getElseBlock()->getTerminator());
+  auto copy = cast<AffineForOp>(builder.clone(*root));
+  root->moveBefore(few.getThenBlock()->getTerminator());
+  return copy;
+}
+
+//===----------------------------------------------------------------------===//
+// What passes begin with
+//===----------------------------------------------------------------------===//
 
 template <typename T>
 static LogicalResult checkRange(MLIRContext *context, StringRef name, T value,

@@ -24,6 +24,8 @@ class DependenceAnalysis;
 inline constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
 inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
 inline constexpr llvm::StringLiteral kStreamed = "polynest.streamed";
+/// On the nest that runs where a form for few rows does not.
+inline constexpr llvm::StringLiteral kManyRows = "polynest.many_rows";
 
 //===----------------------------------------------------------------------===//
 // Comparing accesses
@@ -60,6 +62,17 @@ bool isPlainlyParallel(mlir::affine::AffineForOp loop,
 std::string whyNotParallel(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
                            mlir::affine::AffineForOp root,
                            DependenceAnalysis &dependences);
+
+/// True if `loop` of the nest runs from 0 to a number of iterations that is not
+/// constant and that stands still in the nest.
+bool hasPlainTrips(mlir::affine::AffineForOp loop,
+                   mlir::affine::AffineForOp root);
+
+/// Puts the nest under the condition that `loop`, which has plain trips, runs
+/// at most `most` times; a copy of it in the other branch is returned.
+mlir::affine::AffineForOp versionOnTrips(mlir::affine::AffineForOp root,
+                                         mlir::affine::AffineForOp loop,
+                                         int64_t most);
 
 /// True if an index of the access adds loops, so that windows of what it
 /// touches overlap.

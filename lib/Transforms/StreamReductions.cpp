@@ -16,7 +16,9 @@
 // Profitable when: a load that moves with the reduction is contiguous along a
 // parallel loop, none is strided there, and at most 16 rows share it; sizes
 // come from Target/ReductionModel.h.
-// Limits: rectangular loops; affine loads; at most 16 rows, of known number.
+// Where the number of rows is not known, a condition chooses between this form
+// and the nest as it was.
+// Limits: rectangular loops; affine loads; at most 16 rows.
 // Cost: operations of the nest times the unrolling, a dependence question for
 // each loop.
 //===----------------------------------------------------------------------===//
@@ -51,6 +53,7 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "stream-reductions";
+static constexpr int32_t lineBytes = 64;
 
 namespace {
 struct Decision {
@@ -65,6 +68,10 @@ struct Decision {
   int64_t streamBytes = 0;
   SmallVector<AffineLoadOp, 2> streams;
   bool multiplies = false;
+  /// The row loop whose number of iterations is not known; this form then
+  /// stands for up to `mostRows` of them, and a copy of the nest for more.
+  AffineForOp unknownRows;
+  int64_t mostRows = 0;
   pn_model_reduction_plan_t plan;
 };
 } // namespace
@@ -189,14 +196,21 @@ static StringRef sortLoops(Decision &decision) {
 static constexpr int64_t leastColumns = 4;
 static constexpr int64_t leastDepth = 8, leastCarriedDepth = 64;
 
-static StringRef whyNotWorth(const Decision &decision, int64_t l1Bytes) {
+static StringRef whyNotWorth(Decision &decision, int64_t l1Bytes,
+                             int64_t l2Bytes) {
   int64_t rows = 1;
   for (AffineForOp loop : decision.rows) {
     std::optional<int64_t> trips = getSmallTripCount(loop);
-    rows = trips ? rows * *trips : PN_MODEL_STREAM_ROWS + 1;
+    if (!trips &&
+        (decision.unknownRows || !hasPlainTrips(loop, decision.nest.root)))
+      return "many rows use the operand again";
+    if (!trips)
+      decision.unknownRows = loop;
+    rows *= trips.value_or(1);
     if (rows > PN_MODEL_STREAM_ROWS)
       return "many rows use the operand again";
   }
+  decision.mostRows = PN_MODEL_STREAM_ROWS / std::max<int64_t>(rows, 1);
   if (getSmallTripCount(decision.columns.back()).value_or(leastColumns) <
       leastColumns)
     return "too few columns";
@@ -207,6 +221,9 @@ static StringRef whyNotWorth(const Decision &decision, int64_t l1Bytes) {
       depth * countPoints(decision.columns) * double(decision.streamBytes);
   if (!decision.nest.inMemory && bytes <= double(l1Bytes))
     return "the operand stays in L1";
+  // Two forms take twice as long to compile.
+  if (decision.unknownRows && bytes <= double(l2Bytes))
+    return "many rows may use the operand again";
   return {};
 }
 
@@ -216,7 +233,8 @@ static bool choose(Decision &decision, const pn_model_core_t &core) {
   pn_model_reduction_t reduction = {};
   reduction.rows = 1;
   for (AffineForOp loop : decision.rows)
-    reduction.rows *= *getSmallTripCount(loop);
+    reduction.rows *= getSmallTripCount(loop).value_or(decision.mostRows);
+  reduction.rows_vary = bool(decision.unknownRows);
   auto multiply = [](int64_t a, std::optional<int64_t> b) -> int64_t {
     if (a == 0 || !b)
       return 0;
@@ -305,6 +323,7 @@ private:
   void emitLast(AffineForOp loop);
   void emitGroup(int64_t count);
   void emitAllRows(int64_t count);
+  void emitUnknownRows(int64_t count);
   void prefetch(int64_t count);
   void emitRows(int64_t count, int64_t jam);
   void emitFinish();
@@ -537,16 +556,24 @@ void Emitter::makeBuffers() {
     addSize(parts);
   }
   for (AffineForOp loop : decision.rows)
-    addSize(tripsOf(loop));
+    addSize(loop == decision.unknownRows ? constant(decision.mostRows)
+                                         : tripsOf(loop));
   for (auto [i, loop] : llvm::enumerate(decision.columns)) {
     bool isTile = !plan.part && int32_t(i) == plan.columns.level;
     if (plan.part || int32_t(i) > plan.columns.level || isTile)
       addSize(isTile ? constant(plan.columns.tile) : tripsOf(loop));
   }
-  for (const Accumulator &accumulator : nest.accumulators)
+  for (const Accumulator &accumulator : nest.accumulators) {
+    // Rows a power of two apart would all lie in one set of the caches.
+    SmallVector<int64_t> padded(shape);
+    int32_t bytes = int32_t(accumulator.getType().getIntOrFloatBitWidth() / 8);
+    if (!decision.rows.empty() && !ShapedType::isDynamic(padded.back()))
+      padded.back() =
+          pn_model_row_stride(padded.back(), /*unit=*/1, bytes, lineBytes);
     buffers.push_back(memref::AllocOp::create(
-        builder, loc, MemRefType::get(shape, accumulator.getType()), sizes,
+        builder, loc, MemRefType::get(padded, accumulator.getType()), sizes,
         ValueRange(), builder.getI64IntegerAttr(64)));
+  }
 }
 
 /// Where the sums of the open row and column lie in their buffer.
@@ -786,7 +813,8 @@ void Emitter::emitRows(int64_t count, int64_t jam) {
 void Emitter::prefetch(int64_t count) {
   AffineForOp last = nest.reductionLoops.back(), row = decision.rows.back();
   Position depth = positions[last], turn = positions[row];
-  int64_t turns = llvm::divideCeil(*getSmallTripCount(row), plan.jam);
+  int64_t turns = llvm::divideCeil(
+      getSmallTripCount(row).value_or(decision.mostRows), plan.jam);
   turn.expr = (turn.expr.floorDiv(plan.jam) * count).floorDiv(turns);
   for (int64_t u = 0; u * turns < count; ++u) {
     positions[last] = add(add(depth, turn), constant(count + u));
@@ -803,11 +831,33 @@ void Emitter::prefetch(int64_t count) {
           });
       AffinePrefetchOp::create(builder, loc, load.getMemRef(),
                                load.getAffineMap(), operands,
-                               /*isWrite=*/false, /*localityHint=*/3,
+                               /*isWrite=*/false, /*localityHint=*/2,
                                /*isDataCache=*/true);
     }
   }
   positions[last] = depth;
+}
+
+/// The same for rows of which the number is not known.
+void Emitter::emitUnknownRows(int64_t count) {
+  AffineForOp row = decision.rows.back();
+  Position trips = tripsOf(row), covered = trips;
+  covered.expr = trips.expr.floorDiv(plan.jam) * plan.jam;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    positions[row] = positionOf(openTo(covered, plan.jam));
+    emitRows(count, plan.jam);
+  }
+  if (plan.jam == 1)
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  positions[row] = positionOf(
+      makeLoop(AffineMap::get(covered.operands.size(), 0, covered.expr),
+               covered.operands,
+               AffineMap::get(trips.operands.size(), 0, trips.expr),
+               trips.operands)
+          .getInductionVar());
+  emitRows(count, 1);
 }
 
 /// The same for all rows.
@@ -820,6 +870,10 @@ void Emitter::emitAllRows(int64_t count) {
   for (AffineForOp loop : ArrayRef(decision.rows).drop_back())
     openWhole(loop);
   AffineForOp row = decision.rows.back();
+  if (row == decision.unknownRows) {
+    emitUnknownRows(count);
+    return;
+  }
   int64_t trips = *getSmallTripCount(row);
   int64_t jam = std::min<int64_t>(plan.jam, trips);
   int64_t covered = trips - trips % jam;
@@ -1088,7 +1142,9 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
     DependenceAnalysis dependences;
     numDeclined += takeNests(
         getOperation(), passName,
-        [](AffineForOp loop) { return loop->hasAttr(kStreamed); },
+        [](AffineForOp loop) {
+          return loop->hasAttr(kStreamed) || loop->hasAttr(kManyRows);
+        },
         [&](AffineForOp loop, std::string &reason) {
           Decision decision;
           auto form = matchReductionNest(loop, reason);
@@ -1103,6 +1159,10 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
         });
     for (Decision &decision : decisions) {
       report(decision);
+      if (decision.unknownRows)
+        versionOnTrips(decision.nest.root, decision.unknownRows,
+                       decision.mostRows)
+            ->setAttr(kManyRows, UnitAttr::get(&getContext()));
       Emitter(decision).emit();
     }
     numApplied += decisions.size();
@@ -1113,7 +1173,8 @@ struct StreamReductionsPass : impl::StreamReductionsBase<StreamReductionsPass> {
   std::string decide(Decision &decision, DependenceAnalysis &dependences) {
     StringRef why = sortLoops(decision);
     if (why.empty())
-      why = whyNotWorth(decision, int64_t(l1SizeKib) * 1024);
+      why = whyNotWorth(decision, int64_t(l1SizeKib) * 1024,
+                        int64_t(l2SizeKib) * 1024);
     if (!why.empty())
       return why.str();
     std::string illegal = whyIllegal(decision.nest, dependences);

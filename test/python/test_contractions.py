@@ -134,6 +134,56 @@ func.func @f(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
             assert (abs(got - expected) <= bound)[fits].all(), target
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("known", ["kn", "n", ""])
+def test_unknown_rows(turned, known):
+    """Products with any number of rows, few or many, by a matrix past L2: the
+    condition on the rows chooses between two forms."""
+    sizes = {"k": 1027, "n": 1029}
+    k, n = (str(sizes[d]) if d in known else "?" for d in "kn")
+    a, c = f"tensor<?x{k}xf32>", f"tensor<?x{n}xf32>"
+    b = f"tensor<{n}x{k}xf32>" if turned else f"tensor<{k}x{n}xf32>"
+    second = "(i, j, k) -> (j, k)" if turned else "(i, j, k) -> (k, j)"
+    dims = "%m" if "n" in known else "%m, %n"
+    text = f"""
+func.func @f(%a: {a}, %b: {b}) -> {c} {{
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %a, %c0 : {a}
+  %n = tensor.dim %b, %c{0 if turned else 1} : {b}
+  %e = tensor.empty({dims}) : {c}
+  %i = linalg.fill ins(%z : f32) outs(%e : {c}) -> {c}
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<{second}>,
+                       affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : {a}, {b}) outs(%i : {c}) {{
+    ^bb0(%x: f32, %y: f32, %s: f32):
+      %p = arith.mulf %x, %y : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  }} -> {c}
+  return %r : {c}
+}}
+"""
+    generator = np.random.default_rng(4)
+    y = generator.standard_normal((sizes["k"], sizes["n"]), np.float32)
+    given = np.ascontiguousarray(y.T) if turned else y
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            program = Program(
+                contraction_fuzz.compile_for(context, text, target, Options())
+            )
+            for m in (0, 1, 3, 4, 9, 16, 17, 40):
+                x = generator.standard_normal((m, sizes["k"]), np.float32)
+                got = program(x, given)
+                exact = x.astype(np.float64) @ y
+                bound = 1e-5 * (abs(x).astype(np.float64) @ abs(y))
+                assert got.shape == exact.shape
+                assert (abs(got - exact) <= bound).all(), (target, m)
+
+
 def test_network_layers():
     """The tables of layers have the published numbers of multiply-adds, in
     millions, classifiers left out."""

@@ -196,3 +196,29 @@ func.func @no_rows(%a: memref<0x512xf32>, %b: memref<1024x512xf32>,
   }
   return
 }
+
+// Rows of two loops, both unknown: no condition tells how many they are.
+// REMARK: many rows use the operand again
+// CHECK-LABEL: func @unknown_twice
+//   CHECK-NOT: affine.if
+//       CHECK: return
+func.func @unknown_twice(%a: memref<?x?x512xf32>, %b: memref<1024x512xf32>,
+                         %c: memref<?x?x1024xf32> {polynest.result},
+                         %l: index, %rows: index) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to %l {
+    affine.for %m = 0 to %rows {
+      affine.for %n = 0 to 1024 {
+        %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%i, %m, %k] : memref<?x?x512xf32>
+          %y = affine.load %b[%n, %k] : memref<1024x512xf32>
+          %p = arith.mulf %x, %y : f32
+          %t = arith.addf %s, %p : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %c[%i, %m, %n] : memref<?x?x1024xf32>
+      }
+    }
+  }
+  return
+}

@@ -8,6 +8,9 @@
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-jam-reductions))' | diff %t.once -
 
+// 16 rows at most.
+// CHECK: #[[$FEW:.+]] = affine_set<()[s0] : (-s0 + 16 >= 0)>
+
 // CHECK-LABEL: func @matvec
 //  CHECK-SAME: %[[A:.+]]: memref<512xf32>, %[[B:.+]]: memref<1024x512xf32>, %[[C:[a-z0-9]+]]:
 //       CHECK: affine.for %[[N:.+]] = 0 to 1024 step 4 {
@@ -202,6 +205,41 @@ func.func @dynamic(%b: memref<?x?xf32>, %c: memref<?xf32> {polynest.result},
         affine.yield %t : f32
       }
       affine.store %r, %c[%n] : memref<?xf32>
+    }
+  }
+  return
+}
+
+// Up to 16 rows in pairs and a single one; more run as they were.
+// CHECK-LABEL: func @unknown_rows
+//       CHECK: %[[M:.+]] = memref.dim
+//       CHECK: affine.if #[[$FEW]](){{\[}}%[[M]]] {
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 4 {
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}(){{\[}}%[[M]]] step 2 {
+//       CHECK: :8 = affine.for
+//       CHECK: affine.for %{{.+}} = max #{{.+}}(){{\[}}%[[M]]] to %[[M]] {
+//       CHECK: :4 = affine.for
+//       CHECK: } else {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to %[[M]] {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 1024 {
+//       CHECK: = affine.for
+//       CHECK: } {polynest.many_rows}
+//       CHECK: return
+func.func @unknown_rows(%a: memref<?x512xf32>, %b: memref<1024x512xf32>,
+                        %c: memref<?x1024xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %d = arith.constant 0 : index
+  %rows = memref.dim %a, %d : memref<?x512xf32>
+  affine.for %m = 0 to %rows {
+    affine.for %n = 0 to 1024 {
+      %r = affine.for %k = 0 to 512 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%m, %k] : memref<?x512xf32>
+        %y = affine.load %b[%n, %k] : memref<1024x512xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%m, %n] : memref<?x1024xf32>
     }
   }
   return

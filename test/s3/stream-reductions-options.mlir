@@ -20,37 +20,42 @@
 // L2: option l2-size-kib has value 1000000000000; it must be 16 to 1048576
 // POWER: option vector-width-bits has value 384; it must be a power of two
 
-// Runs of a quarter of L2 / 32 bytes: 16384, of which 4 are all columns, or 512;
-// chunks of three quarters of L1 / (32 + 16) bytes: 1024 or 128. 4 runs of the
-// former are fewer than 8, but 128 rows make only parts of 64, 2 of them.
+// 12 rows take 3 turns of 4, since 6 would load most factors again; with 32
+// registers 2 of 6. Runs of a quarter of L2 / 48 bytes of sums, 10912 or 320
+// columns in units of 32; of those chunks, at most half of L2 / (48 bytes and two
+// groups of 4 rows of 8 bytes), 9344 or 288, so two each. 7 of the large runs are
+// too few: parts. Rows of the buffer are an odd number of 64 bytes apart.
 // CHECK-LABEL: func @few_rows
-//       LARGE: memref.alloc() {{.+}} : memref<2x8x65536xf32>
+//       LARGE: memref.alloc() {{.+}} : memref<2x12x65552xf32>
 //       LARGE: affine.for %{{.+}} = 0 to 2 {
-//       LARGE: affine.for %{{.+}} = 0 to 4 {
-//       LARGE: affine.for %{{.+}} = 0 to 16384 step 1024 {
-//       SMALL: affine.for %{{.+}} = 0 to 128 {
-//       SMALL: memref.alloc() {{.+}} : memref<8x512xf32>
-//       SMALL: affine.for %{{.+}} = 0 to 512 step 128 {
-//        WIDE: affine.for %{{.+}} = 0 to 8 step 4 {
-// WIDE-COUNT-16: math.fma
+//       LARGE: affine.for %{{.+}} = 0 to 7 {
+//       LARGE: affine.for %{{.+}} = 0 to min #{{.+}} step 4704 {
+//       LARGE: affine.for %{{.+}} = 0 to 12 step 4 {
+//       SMALL: affine.for %{{.+}} = 0 to 205 {
+//       SMALL: memref.alloc() {{.+}} : memref<12x336xf32>
+//       SMALL: affine.for %{{.+}} = 0 to min #{{.+}} step 160 {
+//       SMALL: affine.for %{{.+}} = 0 to 12 step 4 {
+//        WIDE: affine.for %{{.+}} = 0 to 12 step 6 {
+// WIDE-COUNT-24: math.fma
 //    WIDE-NOT: math.fma
-//      NARROW: affine.for %{{.+}} = 0 to 8 step 2 {
-// NARROW-COUNT-8: math.fma
+//      NARROW: affine.for %{{.+}} = 0 to 12 step 4 {
+// NARROW-COUNT-16: math.fma
 //  NARROW-NOT: math.fma
 //       CHECK: return
-func.func @few_rows(%a: memref<8x128xf32>, %b: memref<128x65536xf32>,
-                    %c: memref<8x65536xf32> {polynest.result}) {
+func.func @few_rows(%a: memref<12x128xf32>, %b: memref<128x65536xf64>,
+                    %c: memref<12x65536xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
-  affine.for %m = 0 to 8 {
+  affine.for %m = 0 to 12 {
     affine.for %n = 0 to 65536 {
       %r = affine.for %k = 0 to 128 iter_args(%s = %zero) -> f32 {
-        %x = affine.load %a[%m, %k] : memref<8x128xf32>
-        %y = affine.load %b[%k, %n] : memref<128x65536xf32>
+        %x = affine.load %a[%m, %k] : memref<12x128xf32>
+        %w = affine.load %b[%k, %n] : memref<128x65536xf64>
+        %y = arith.truncf %w : f64 to f32
         %p = arith.mulf %x, %y : f32
         %t = arith.addf %s, %p : f32
         affine.yield %t : f32
       }
-      affine.store %r, %c[%m, %n] : memref<8x65536xf32>
+      affine.store %r, %c[%m, %n] : memref<12x65536xf32>
     }
   }
   return

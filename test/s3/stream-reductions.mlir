@@ -1,6 +1,7 @@
 // Properties: a vector times a matrix reads the matrix eight rows at a time, in
-// parts with sums of their own (@vecmat); a product of a few rows goes chunk by
-// chunk, and rows take turns that ask for what comes next (@few_rows); a last
+// parts with sums of their own (@vecmat); the rows of a product of a few share what is
+// loaded (@few_rows), more take turns that ask for what comes next (@turns), and
+// where their number is not known a condition chooses (@unknown_rows); a last
 // odd row and rows that do not fill a group (@rests); sums in memory with the
 // reduction outermost (@columns); two reductions of one nest, of which maxima
 // start from the given values (@two); one of several loops, cut at the outermost
@@ -16,6 +17,9 @@
 //   CHECK-DAG: #[[$GROUPS:.+]] = affine_map<(d0)[s0] -> (256, d0 * -256 + (s0 floordiv 8) * 8)>
 //   CHECK-DAG: #[[$FROM:.+]] = affine_map<(d0)[s0] -> (d0 * 256, (s0 floordiv 8) * 8)>
 //   CHECK-DAG: #[[$TO:.+]] = affine_map<(d0)[s0] -> (d0 * 256 + 256, s0)>
+
+// 16 rows at most.
+// CHECK: #[[$FEW:.+]] = affine_set<()[s0] : (-s0 + 16 >= 0)>
 
 // 2048 sums of 4 bytes fit half of 32 KiB: one run; 4096 rows in 16 parts.
 // CHECK-LABEL: func @vecmat
@@ -57,24 +61,21 @@ func.func @vecmat(%a: memref<4096xf32>, %b: memref<4096x2048xf32>,
   return
 }
 
-// Runs: a quarter of 512 KiB holds 4096 columns of 8 sums. Chunks: 24576 / (32 +
-// 16) = 512. 8 runs need no parts. 2 rows use what is loaded, 4 turns ask for
-// a row each.
+// Runs: a quarter of 512 KiB holds 4096 columns of 8 sums; 8 runs need no parts.
+// All rows use what is loaded; their sums are 257 lines apart.
 // CHECK-LABEL: func @few_rows
 //  CHECK-SAME: %[[A:.+]]: memref<8x128xf32>, %[[B:.+]]: memref<128x32768xf32>,
 //       CHECK: affine.for %[[BLOCK:.+]] = 0 to 8 {
-//       CHECK: %[[S:.+]] = memref.alloc() {{.+}} : memref<8x4096xf32>
-//       CHECK: affine.for %[[K:.+]] = 0 to 128 step 4 {
-//       CHECK: affine.for %[[CHUNK:.+]] = 0 to 4096 step 512 {
-//       CHECK: affine.for %[[M:.+]] = 0 to 8 step 2 {
-// CHECK-COUNT-8: affine.load %[[A]]
-//       CHECK: affine.for %[[N:.+]] = 0 to 512 {
-//       CHECK: affine.prefetch %[[B]]
-// CHECK-COUNT-4: affine.load %[[B]]
+//       CHECK: %[[S:.+]] = memref.alloc() {{.+}} : memref<8x4112xf32>
+//       CHECK: affine.for %[[K:.+]] = 0 to 128 step 8 {
+// CHECK-COUNT-64: affine.load %[[A]]
+//       CHECK: affine.for %[[N:.+]] = 0 to 4096 {
+//   CHECK-NOT: affine.prefetch
+// CHECK-COUNT-8: affine.load %[[B]]
 //   CHECK-NOT: affine.load %[[B]]
-// CHECK-COUNT-8: math.fma
+// CHECK-COUNT-64: math.fma
 //   CHECK-NOT: math.fma
-// CHECK-COUNT-2: affine.store %{{.+}}, %[[S]]
+// CHECK-COUNT-8: affine.store %{{.+}}, %[[S]]
 //       CHECK: return
 func.func @few_rows(%a: memref<8x128xf32>, %b: memref<128x32768xf32>,
                     %c: memref<8x32768xf32> {polynest.result}) {
@@ -94,34 +95,107 @@ func.func @few_rows(%a: memref<8x128xf32>, %b: memref<128x32768xf32>,
   return
 }
 
-// 3 rows: 2 and 1; 67 rows of the operand: 16 groups of 4 and 3.
-// CHECK-LABEL: func @rests
-//       CHECK: affine.for %{{.+}} = 0 to 64 step 4 {
-// CHECK-COUNT-8: math.fma
-//   CHECK-NOT: math.fma
-//       CHECK: affine.store
-// CHECK-COUNT-4: math.fma
-//   CHECK-NOT: math.fma
-//       CHECK: affine.store
-// CHECK-COUNT-6: math.fma
-//   CHECK-NOT: math.fma
-//       CHECK: affine.store
-// CHECK-COUNT-3: math.fma
+// 16 rows take 4 turns of 4, each of which asks for a row of the next group. Runs: a
+// quarter of 512 KiB holds 2048 columns of 16 sums.
+// CHECK-LABEL: func @turns
+//  CHECK-SAME: %[[A:.+]]: memref<16x128xf32>, %[[B:.+]]: memref<128x32768xf32>,
+//       CHECK: affine.for %[[BLOCK:.+]] = 0 to 16 {
+//       CHECK: %[[S:.+]] = memref.alloc() {{.+}} : memref<16x2064xf32>
+//       CHECK: affine.for %[[K:.+]] = 0 to 128 step 4 {
+//       CHECK: affine.for %[[M:.+]] = 0 to 16 step 4 {
+//       CHECK: affine.for %[[N:.+]] = 0 to 2048 {
+//       CHECK: affine.prefetch %[[B]]
+// CHECK-COUNT-4: affine.load %[[B]]
+//   CHECK-NOT: affine.load %[[B]]
+// CHECK-COUNT-16: math.fma
 //   CHECK-NOT: math.fma
 //       CHECK: return
-func.func @rests(%a: memref<3x67xf32>, %b: memref<67x300xf32>,
-                 %c: memref<3x300xf32> {polynest.result}) {
+func.func @turns(%a: memref<16x128xf32>, %b: memref<128x32768xf32>,
+                 %c: memref<16x32768xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
-  affine.for %m = 0 to 3 {
+  affine.for %m = 0 to 16 {
+    affine.for %n = 0 to 32768 {
+      %r = affine.for %k = 0 to 128 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%m, %k] : memref<16x128xf32>
+        %y = affine.load %b[%k, %n] : memref<128x32768xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%m, %n] : memref<16x32768xf32>
+    }
+  }
+  return
+}
+
+// Up to 16 rows in turns of 4 and single ones; more run as they were.
+// CHECK-LABEL: func @unknown_rows
+//  CHECK-SAME: %[[A:.+]]: memref<?x128xf32>, %[[B:.+]]: memref<128x32768xf32>,
+//       CHECK: %[[M:.+]] = memref.dim
+//       CHECK: affine.if #[[$FEW]](){{\[}}%[[M]]] {
+//       CHECK: memref.alloc() {{.+}} : memref<16x2064xf32>
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}(){{\[}}%[[M]]] step 4 {
+// CHECK-COUNT-16: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: affine.for %{{.+}} = #{{.+}}(){{\[}}%[[M]]] to %[[M]] {
+// CHECK-COUNT-4: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: } else {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to %[[M]] {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 32768 {
+//       CHECK: arith.mulf
+//       CHECK: } {polynest.many_rows}
+//       CHECK: return
+func.func @unknown_rows(%a: memref<?x128xf32>, %b: memref<128x32768xf32>,
+                        %c: memref<?x32768xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %d = arith.constant 0 : index
+  %rows = memref.dim %a, %d : memref<?x128xf32>
+  affine.for %m = 0 to %rows {
+    affine.for %n = 0 to 32768 {
+      %r = affine.for %k = 0 to 128 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%m, %k] : memref<?x128xf32>
+        %y = affine.load %b[%k, %n] : memref<128x32768xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%m, %n] : memref<?x32768xf32>
+    }
+  }
+  return
+}
+
+// 11 rows: two turns of 4 and 3; 67 rows of the operand: 16 groups of 4 and 3.
+// CHECK-LABEL: func @rests
+//       CHECK: affine.for %{{.+}} = 0 to 64 step 4 {
+//       CHECK: affine.for %{{.+}} = 0 to 8 step 4 {
+// CHECK-COUNT-16: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: affine.store
+// CHECK-COUNT-12: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: affine.store
+//       CHECK: affine.for %{{.+}} = 0 to 8 step 4 {
+// CHECK-COUNT-12: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: affine.store
+// CHECK-COUNT-9: math.fma
+//   CHECK-NOT: math.fma
+//       CHECK: return
+func.func @rests(%a: memref<11x67xf32>, %b: memref<67x300xf32>,
+                 %c: memref<11x300xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %m = 0 to 11 {
     affine.for %n = 0 to 300 {
       %r = affine.for %k = 0 to 67 iter_args(%s = %zero) -> f32 {
-        %x = affine.load %a[%m, %k] : memref<3x67xf32>
+        %x = affine.load %a[%m, %k] : memref<11x67xf32>
         %y = affine.load %b[%k, %n] : memref<67x300xf32>
         %p = arith.mulf %x, %y : f32
         %t = arith.addf %s, %p : f32
         affine.yield %t : f32
       }
-      affine.store %r, %c[%m, %n] : memref<3x300xf32>
+      affine.store %r, %c[%m, %n] : memref<11x300xf32>
     }
   }
   return

@@ -424,7 +424,7 @@ static void reduction_plans(void) {
   static const struct {
     const char *chip;
     int32_t unroll, jam;
-  } chips[] = {{"haswell", 4, 2}, {"skylake-avx512", 4, 4}, {"znver3", 4, 2}};
+  } chips[] = {{"haswell", 8, 8}, {"skylake-avx512", 4, 8}, {"znver3", 8, 8}};
   for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
     core = core_of(chips[i].chip, 4);
     pn_model_reduction_t product = {.rows = 8,
@@ -440,16 +440,26 @@ static void reduction_plans(void) {
            chips[i].chip, plan.unroll, plan.jam, (long long)plan.columns.points,
            (long long)plan.chunk, (long long)plan.part);
     CHECK(plan.unroll == chips[i].unroll && plan.jam == chips[i].jam);
-    CHECK(plan.prefetch);
-    /* Sums of a run in a quarter of L2, of a chunk with its rows in L1. */
+    /* All share what is loaded and take no turns; sums of a run in a quarter of
+     * L2. */
+    CHECK(!plan.prefetch && !plan.chunk);
     CHECK(plan.columns.points * 8 * 4 * 4 <=
           (int64_t)core.caches[1].size_kib * 1024);
-    CHECK(plan.chunk * (8 * 4 + plan.unroll * 4) * 4 <=
-          (int64_t)core.caches[0].size_kib * 1024 * 3);
-    /* Rows that all share what is loaded take no turns. */
-    product.rows = 2;
+    /* 16 rows take turns on what stays in L2 with the group behind it. */
+    product.rows = 16;
     CHECK(pn_model_reduction_plan(&core, &product, &plan));
-    CHECK(plan.jam == 2 && !plan.prefetch && !plan.chunk);
+    CHECK(plan.jam >= 4 && plan.jam <= 8 && plan.prefetch);
+    int64_t chunk = plan.chunk ? plan.chunk : plan.columns.points;
+    CHECK(chunk * (16 * 4 + 2 * plan.unroll * 4) * 2 <=
+          (int64_t)core.caches[1].size_kib * 1024);
+    /* Up to 16, but maybe fewer: a power of two. */
+    product.rows_vary = true;
+    CHECK(pn_model_reduction_plan(&core, &product, &plan));
+    CHECK(plan.jam == 4 || plan.jam == 8);
+    product.rows_vary = false;
+    product.rows = 5;
+    CHECK(pn_model_reduction_plan(&core, &product, &plan));
+    CHECK(plan.jam == 5 && !plan.prefetch);
   }
   /* Columns of several loops, and what is out of range. */
   core = core_of("haswell", 4);
