@@ -14,6 +14,8 @@ static const int64_t unknown_trips = 1024;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
+/* What may be asked for: more than any cache of one core holds. */
+static const int64_t most_asked_bytes = INT64_C(4) << 20;
 /* Blocks are private to a thread and lie on its stack. */
 static const int64_t most_sum_bytes = INT64_C(192) * 1024;
 static const int64_t most_packed_bytes = INT64_C(256) * 1024;
@@ -95,6 +97,31 @@ bool pn_model_cut_loops(const pn_model_loops_t *loops, int64_t limit,
   }
 }
 
+/* A block of exactly `points`, or of all there are. */
+static bool cut_exactly(const pn_model_loops_t *loops, int64_t points,
+                        pn_model_block_t *out_block) {
+  *out_block = (pn_model_block_t){0};
+  if (loops->count < 1 || loops->count > PN_MODEL_MAX_LOOPS || points < 1 ||
+      points > max_trips)
+    return false;
+  int64_t inner = 1;
+  for (int32_t level = loops->count - 1;; --level) {
+    int64_t trips = loops->trips[level];
+    if (trips < 0 || trips > max_trips || points % inner != 0)
+      return false;
+    bool fits = trips > 0 && points / inner >= trips;
+    if (fits && level > 0) {
+      inner *= trips;
+      continue;
+    }
+    int64_t tile = fits ? trips : points / inner;
+    if (tile < 1)
+      return false;
+    *out_block = (pn_model_block_t){level, tile, inner, tile * inner};
+    return true;
+  }
+}
+
 static double product_of(const pn_model_loops_t *loops) {
   double product = 1;
   for (int32_t i = 0; i < loops->count; ++i)
@@ -132,9 +159,17 @@ static int64_t share_bytes(const pn_target_cache_t *cache) {
   return (int64_t)cache->size_kib * 1024 / cache->shared_by_cores;
 }
 
+/* As it is asked for, or for a limit. */
+static bool cut_as(const pn_model_loops_t *loops, int64_t asked, int64_t limit,
+                   int64_t unit, pn_model_block_t *out_block) {
+  return asked > 0 ? cut_exactly(loops, asked, out_block)
+                   : pn_model_cut_loops(loops, limit, unit, out_block);
+}
+
 /* Cuts m and n for a register tile, k being cut. */
 static bool cut_result(const pn_model_core_t *core,
                        const pn_model_contraction_t *contraction,
+                       const pn_model_tiling_t *asked,
                        const pn_model_tile_t *tile,
                        pn_model_contraction_plan_t *plan) {
   int64_t l2 = share_bytes(&core->caches[1]);
@@ -150,12 +185,12 @@ static bool cut_result(const pn_model_core_t *core,
     while (rows > 16 && rows * rows > elements)
       rows /= 2;
     rows = max_i64(rows / tile->mr, 1) * tile->mr;
-    if (!pn_model_cut_loops(&contraction->m, rows, tile->mr, &plan->m))
+    if (!cut_as(&contraction->m, asked->rows, rows, tile->mr, &plan->m))
       return false;
     int64_t columns = elements / round_up(plan->m.points, tile->mr);
     columns = min_i64(min_i64(columns, packed), most_columns);
     columns = max_i64(columns / tile->nr, 1) * tile->nr;
-    if (!pn_model_cut_loops(&contraction->n, columns, tile->nr, &plan->n))
+    if (!cut_as(&contraction->n, asked->columns, columns, tile->nr, &plan->n))
       return false;
     double blocks = batch * count_blocks(&contraction->m, &plan->m) *
                     count_blocks(&contraction->n, &plan->n);
@@ -166,38 +201,88 @@ static bool cut_result(const pn_model_core_t *core,
 
 /* The block of k: from the tile and L1 alone. */
 static bool cut_depth(const pn_model_core_t *core,
-                      const pn_model_contraction_t *contraction,
+                      const pn_model_contraction_t *contraction, int64_t asked,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
   int64_t row = (int64_t)core->accumulator_bytes * (tile->nr + 2 * tile->mr);
   int64_t most = share_bytes(&core->caches[0]) * 3 / 4 / row;
-  return pn_model_cut_loops(&contraction->k, max_i64(most, 16), core->lanes,
-                            out_k);
+  return cut_as(&contraction->k, asked, max_i64(most, 16), core->lanes, out_k);
 }
 
-bool pn_model_contraction_plan(const pn_model_core_t *core,
-                               const pn_model_contraction_t *contraction,
-                               pn_model_contraction_plan_t *out_plan) {
+/* Why no plan may be as it is asked for; NULL if there is no reason. */
+static const char *why_not_asked(const pn_model_core_t *core,
+                                 const pn_model_contraction_t *contraction,
+                                 const pn_model_tiling_t *asked) {
+  pn_model_tile_t tile;
+  pn_model_block_t block;
+  if ((asked->mr == 0) != (asked->vectors == 0))
+    return "a tile needs both rows and vectors";
+  if (asked->mr < 0 || asked->mr > max_tile_rows || asked->vectors < 0 ||
+      asked->vectors > max_tile_vectors)
+    return "a tile has 1 to 12 rows and 1 to 4 vectors";
+  if (asked->mr > 0 &&
+      !pn_model_tile_cost(core, asked->mr, asked->vectors, &tile))
+    return "the tile takes more registers than there are";
+  if (asked->rows < 0 || asked->columns < 0 || asked->depth < 0)
+    return "a block has at least one point";
+  if ((asked->rows > 0 && !cut_exactly(&contraction->m, asked->rows, &block)) ||
+      (asked->columns > 0 &&
+       !cut_exactly(&contraction->n, asked->columns, &block)) ||
+      (asked->depth > 0 && !cut_exactly(&contraction->k, asked->depth, &block)))
+    return "a block is not whole iterations of its loops";
+  return NULL;
+}
+
+/* True if the buffers of a block that was asked for are not too large. */
+static bool fits_asked(const pn_model_core_t *core,
+                       const pn_model_contraction_plan_t *plan) {
+  double most = (double)most_asked_bytes / core->accumulator_bytes;
+  double m = (double)round_up(plan->m.points, plan->tile.mr);
+  double n = (double)round_up(plan->n.points, plan->tile.nr);
+  double k = (double)plan->k.points;
+  return m * n <= most && m * k <= most && n * k <= most;
+}
+
+/* The plan for one register tile. */
+static bool plan_tile(const pn_model_core_t *core,
+                      const pn_model_contraction_t *contraction,
+                      const pn_model_tiling_t *asked,
+                      pn_model_contraction_plan_t *plan, double *out_loads) {
+  const pn_model_tile_t *tile = &plan->tile;
+  if (!cut_depth(core, contraction, asked->depth, tile, &plan->k) ||
+      !cut_result(core, contraction, asked, tile, plan))
+    return false;
+  double tiles = count_units(&contraction->m, &plan->m, tile->mr) *
+                 count_units(&contraction->n, &plan->n, tile->nr);
+  double useful = product_of(&contraction->m) * product_of(&contraction->n);
+  double cycles =
+      fmax(tile->cycles_per_k, latency_slack * core->fma_latency_cycles);
+  plan->fma_cycles = tiles * product_of(&contraction->k) * cycles;
+  plan->useful_share = useful / (tiles * tile->mr * tile->nr);
+  *out_loads = tiles * (tile->mr + tile->vectors);
+  return true;
+}
+
+bool pn_model_contraction_plan_as(const pn_model_core_t *core,
+                                  const pn_model_contraction_t *contraction,
+                                  const pn_model_tiling_t *tiling,
+                                  pn_model_contraction_plan_t *out_plan,
+                                  const char **out_reason) {
   *out_plan = (pn_model_contraction_plan_t){0};
+  *out_reason = why_not_asked(core, contraction, tiling);
+  if (*out_reason)
+    return false;
   bool found = false;
   double best_loads = 0;
-  double depth = product_of(&contraction->k);
-  double useful = product_of(&contraction->m) * product_of(&contraction->n);
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
     for (int32_t mr = 1; mr <= max_tile_rows; ++mr) {
       pn_model_contraction_plan_t plan = {0};
-      if (!pn_model_tile_cost(core, mr, vectors, &plan.tile))
+      bool is_other =
+          tiling->mr > 0 && (mr != tiling->mr || vectors != tiling->vectors);
+      if (is_other || !pn_model_tile_cost(core, mr, vectors, &plan.tile))
         continue;
-      if (!cut_depth(core, contraction, &plan.tile, &plan.k) ||
-          !cut_result(core, contraction, &plan.tile, &plan))
+      double loads = 0;
+      if (!plan_tile(core, contraction, tiling, &plan, &loads))
         return false;
-      double rows = count_units(&contraction->m, &plan.m, mr);
-      double columns = count_units(&contraction->n, &plan.n, plan.tile.nr);
-      double tiles = rows * columns;
-      double cycles = fmax(plan.tile.cycles_per_k,
-                           latency_slack * core->fma_latency_cycles);
-      plan.fma_cycles = tiles * depth * cycles;
-      plan.useful_share = useful / (tiles * mr * plan.tile.nr);
-      double loads = tiles * (mr + vectors);
       bool better = !found || plan.fma_cycles < out_plan->fma_cycles * 0.99 ||
                     (plan.fma_cycles <= out_plan->fma_cycles * 1.01 &&
                      loads < best_loads);
@@ -207,7 +292,246 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
       best_loads = loads;
       *out_plan = plan;
     }
-  return found;
+  bool is_asked = tiling->rows > 0 || tiling->columns > 0 || tiling->depth > 0;
+  if (!found || !is_asked || fits_asked(core, out_plan))
+    return found;
+  *out_plan = (pn_model_contraction_plan_t){0};
+  *out_reason = "the buffers of a block take more than 4 MiB";
+  return false;
+}
+
+bool pn_model_contraction_plan(const pn_model_core_t *core,
+                               const pn_model_contraction_t *contraction,
+                               pn_model_contraction_plan_t *out_plan) {
+  const pn_model_tiling_t nothing = {0};
+  const char *reason;
+  return pn_model_contraction_plan_as(core, contraction, &nothing, out_plan,
+                                      &reason);
+}
+
+/*===--- Tilings for a sweep ----------------------------------------------===*/
+
+enum { MAX_CUTS = 64, STEP_PLACES = 4 };
+
+/* Sizes of blocks of one group, ascending. */
+typedef struct cut_list {
+  int64_t sizes[MAX_CUTS];
+  int32_t count;
+} cut_list_t;
+
+static int64_t next_parts(int64_t parts) {
+  int64_t step = 1;
+  while (parts >= 8 * step)
+    step *= 2;
+  return parts + step;
+}
+
+/* The loop that is cut is the outermost one of the group; sweeps of groups of
+ * several loops keep those inside whole. */
+static cut_list_t list_cuts(const pn_model_loops_t *loops, int64_t unit,
+                            int64_t least) {
+  cut_list_t list = {{0}, 0};
+  int64_t inner = 1;
+  for (int32_t i = 1; i < loops->count; ++i)
+    inner *= max_i64(loops->trips[i], 1);
+  int64_t trips = loops->trips[0] > 0 ? loops->trips[0] : unknown_trips;
+  int64_t quantum = unit / gcd_of(unit, inner);
+  int64_t found[MAX_CUTS], count = 0, last = 0;
+  for (int64_t parts = 1; parts <= trips && count < MAX_CUTS;
+       parts = next_parts(parts)) {
+    int64_t tile = min_i64(round_up(ceil_div(trips, parts), quantum), trips);
+    if (parts > 1 && tile * inner < least)
+      break;
+    if (tile != last)
+      found[count++] = tile * inner;
+    last = tile;
+  }
+  while (count > 0)
+    list.sizes[list.count++] = found[--count];
+  return list;
+}
+
+static cut_list_t list_rows(const pn_model_contraction_t *contraction,
+                            const pn_model_tile_t *tile) {
+  return list_cuts(&contraction->m, tile->mr, tile->mr);
+}
+
+static cut_list_t list_columns(const pn_model_contraction_t *contraction,
+                               const pn_model_tile_t *tile) {
+  return list_cuts(&contraction->n, tile->nr, tile->nr);
+}
+
+static cut_list_t list_depths(const pn_model_core_t *core,
+                              const pn_model_contraction_t *contraction) {
+  return list_cuts(&contraction->k, core->lanes, 16);
+}
+
+/* Tilings that are collected; only legal ones are. */
+typedef struct tiling_sink {
+  const pn_model_core_t *core;
+  const pn_model_contraction_t *contraction;
+  int64_t capacity, count;
+  pn_model_tiling_t *tilings;
+} tiling_sink_t;
+
+static bool is_legal(const tiling_sink_t *sink,
+                     const pn_model_tiling_t *tiling) {
+  pn_model_contraction_plan_t plan;
+  const char *reason;
+  return pn_model_contraction_plan_as(sink->core, sink->contraction, tiling,
+                                      &plan, &reason);
+}
+
+static void collect(tiling_sink_t *sink, const pn_model_tiling_t *tiling) {
+  if (!is_legal(sink, tiling))
+    return;
+  if (sink->count < sink->capacity)
+    sink->tilings[sink->count] = *tiling;
+  ++sink->count;
+}
+
+static bool loops_are_sane(const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t *groups[] = {&contraction->m, &contraction->n,
+                                      &contraction->k};
+  for (int g = 0; g < 3; ++g) {
+    double points = 1;
+    if (groups[g]->count < 1 || groups[g]->count > PN_MODEL_MAX_LOOPS)
+      return false;
+    for (int32_t i = 0; i < groups[g]->count; ++i) {
+      points *= (double)max_i64(groups[g]->trips[i], 1);
+      if (groups[g]->trips[i] < 0 || points > (double)max_trips)
+        return false;
+    }
+  }
+  return true;
+}
+
+static int32_t most_accumulators(const pn_model_core_t *core) {
+  int32_t most = 0;
+  pn_model_tile_t tile;
+  for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
+    for (int32_t mr = 1; mr <= max_tile_rows; ++mr)
+      if (pn_model_tile_cost(core, mr, vectors, &tile))
+        most = mr * vectors > most ? mr * vectors : most;
+  return most;
+}
+
+int64_t pn_model_list_tilings(const pn_model_core_t *core,
+                              const pn_model_contraction_t *contraction,
+                              int64_t capacity,
+                              pn_model_tiling_t *out_tilings) {
+  tiling_sink_t sink = {core, contraction, capacity, 0, out_tilings};
+  if (!loops_are_sane(contraction))
+    return 0;
+  cut_list_t depths = list_depths(core, contraction);
+  int32_t least = most_accumulators(core) < 6 ? 1 : 6;
+  for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
+    for (int32_t mr = 1; mr <= max_tile_rows; ++mr) {
+      pn_model_tile_t tile;
+      if (mr * vectors < least || !pn_model_tile_cost(core, mr, vectors, &tile))
+        continue;
+      cut_list_t rows = list_rows(contraction, &tile);
+      cut_list_t columns = list_columns(contraction, &tile);
+      for (int32_t r = 0; r < rows.count; ++r)
+        for (int32_t c = 0; c < columns.count; ++c)
+          for (int32_t d = 0; d < depths.count; ++d)
+            collect(&sink,
+                    &(pn_model_tiling_t){mr, vectors, rows.sizes[r],
+                                         columns.sizes[c], depths.sizes[d]});
+    }
+  return sink.count;
+}
+
+/* Where `size` stands in the list, or would stand: what is below, and above. */
+static void place_in(const cut_list_t *list, int64_t size, int32_t *out_below,
+                     int32_t *out_above) {
+  *out_below = -1;
+  *out_above = list->count;
+  for (int32_t i = 0; i < list->count; ++i) {
+    if (list->sizes[i] < size)
+      *out_below = i;
+    if (list->sizes[i] > size && *out_above == list->count)
+      *out_above = i;
+  }
+}
+
+/* One more step along one group; false where the list ends. */
+static bool step_along(const cut_list_t *list, int64_t size, int32_t places,
+                       int64_t *out_size) {
+  int32_t below, above;
+  place_in(list, size, &below, &above);
+  int32_t at = places < 0 ? below + 1 + places : above - 1 + places;
+  if (at < 0 || at >= list->count)
+    return false;
+  *out_size = list->sizes[at];
+  return true;
+}
+
+/* Whole tiles, of which all are no more than one block. */
+static int64_t whole_tiles(int64_t points, int64_t unit, int64_t all) {
+  return min_i64(max_i64((points + unit / 2) / unit, 1) * unit, all);
+}
+
+static void step_tile(tiling_sink_t *sink, const pn_model_tiling_t *from,
+                      int32_t mr, int32_t vectors) {
+  pn_model_tile_t tile;
+  if ((mr == from->mr && vectors == from->vectors) ||
+      !pn_model_tile_cost(sink->core, mr, vectors, &tile))
+    return;
+  pn_model_tiling_t to = *from;
+  to.mr = mr;
+  to.vectors = vectors;
+  if (sink->contraction->m.count == 1)
+    to.rows = whole_tiles(to.rows, mr,
+                          max_i64(sink->contraction->m.trips[0], to.rows));
+  if (sink->contraction->n.count == 1)
+    to.columns =
+        whole_tiles(to.columns, tile.nr,
+                    max_i64(sink->contraction->n.trips[0], to.columns));
+  for (int64_t i = 0; i < sink->count && i < sink->capacity; ++i)
+    if (sink->tilings[i].mr == mr && sink->tilings[i].vectors == vectors)
+      return;
+  collect(sink, &to);
+}
+
+int64_t pn_model_list_steps(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan,
+                            int64_t capacity, pn_model_tiling_t *out_tilings) {
+  tiling_sink_t sink = {core, contraction, capacity, 0, out_tilings};
+  const pn_model_tiling_t from = {plan->tile.mr, plan->tile.vectors,
+                                  plan->m.points, plan->n.points,
+                                  plan->k.points};
+  if (!loops_are_sane(contraction))
+    return 0;
+  cut_list_t rows = list_rows(contraction, &plan->tile);
+  cut_list_t columns = list_columns(contraction, &plan->tile);
+  cut_list_t depths = list_depths(core, contraction);
+  for (int32_t places = 1; places <= STEP_PLACES; ++places)
+    for (int32_t sign = -1; sign <= 1; sign += 2) {
+      pn_model_tiling_t to = from;
+      if (step_along(&rows, from.rows, sign * places, &to.rows))
+        collect(&sink, &to);
+      to = from;
+      if (step_along(&columns, from.columns, sign * places, &to.columns))
+        collect(&sink, &to);
+      to = from;
+      if (step_along(&depths, from.depth, sign * places, &to.depth))
+        collect(&sink, &to);
+      if (places > 1)
+        continue;
+      step_tile(&sink, &from, from.mr + sign, from.vectors);
+      step_tile(&sink, &from, from.mr, from.vectors + sign);
+      /* Another shape of as many accumulators. */
+      pn_model_tile_t tile;
+      int32_t mr = max_tile_rows;
+      while (mr > 1 &&
+             !pn_model_tile_cost(core, mr, from.vectors + sign, &tile))
+        --mr;
+      if (from.vectors + sign >= 1 && from.vectors + sign <= max_tile_vectors)
+        step_tile(&sink, &from, mr, from.vectors + sign);
+    }
+  return sink.count;
 }
 
 int64_t pn_model_row_stride(int64_t points, int64_t unit, int32_t element_bytes,

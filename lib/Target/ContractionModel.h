@@ -75,6 +75,44 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
                                const pn_model_contraction_t *contraction,
                                pn_model_contraction_plan_t *out_plan);
 
+/* Sizes that are asked for in place of the model's; 0: the model's. */
+typedef struct pn_model_tiling {
+  int32_t mr, vectors;          /* both or neither */
+  int64_t rows, columns, depth; /* points of a block of m, n, k; a group that
+                                   has no more is one block */
+} pn_model_tiling_t;
+
+/* The model's plan with what is asked for in its place. False where the model
+ * has no plan, and where a size is not legal; `out_reason` then says why, or is
+ * NULL. Legal is:
+ *   tile    1 to 12 rows by 1 to 4 vectors that fit the registers
+ *   blocks  whole iterations of a loop: a multiple of all loops inside of it,
+ *           which are known
+ *   bytes   sums and each packed operand of a block at most 4 MiB */
+bool pn_model_contraction_plan_as(const pn_model_core_t *core,
+                                  const pn_model_contraction_t *contraction,
+                                  const pn_model_tiling_t *tiling,
+                                  pn_model_contraction_plan_t *out_plan,
+                                  const char **out_reason);
+
+/* Lists the tilings that a sweep chooses from, at most `capacity`, and returns
+ * how many there are: every legal tile with at least six accumulators, or all
+ * of them where no tile has so many, times groups cut in 1 to 8, 10, 12, 14,
+ * 16, 20, ... even blocks of whole tiles (for k of whole vectors), at least 16
+ * points deep. */
+int64_t pn_model_list_tilings(const pn_model_core_t *core,
+                              const pn_model_contraction_t *contraction,
+                              int64_t capacity, pn_model_tiling_t *out_tilings);
+
+/* The same for legal tilings one step from `plan`, nearest first: a tile of one
+ * row or vector more or less, or of another number of vectors and as many rows
+ * as fit, its blocks rounded to whole tiles; or one group cut in a number of
+ * blocks up to four places further in that row of numbers. */
+int64_t pn_model_list_steps(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan,
+                            int64_t capacity, pn_model_tiling_t *out_tilings);
+
 /* Elements from one row of a packed block to the next: whole vectors for
  * `points`, an odd number of cache lines, so that rows spread over all sets;
  * one micro-panel is left as it is. */

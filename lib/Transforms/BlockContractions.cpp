@@ -436,6 +436,12 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   return point;
 }
 
+/// What options ask for in place of the model's choice.
+struct AskedFor {
+  pn_model_tiling_t tiling;
+  StringRef columns, rows;
+};
+
 static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
   bool isInPlace = readsInPlace(decision);
@@ -452,8 +458,27 @@ static RowMode chooseRowMode(Blocking &decision) {
   return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
 }
 
-/// Chooses blocks and modes; false where the model has none.
-static bool choose(Blocking &decision, const ContractionMachine &machine) {
+/// Packs as options ask for; returns why that cannot be, or an empty string.
+static StringRef packAs(Blocking &decision, const AskedFor &asked) {
+  if (asked.columns == "ahead" && !canPackAhead(decision))
+    return "its columns cannot be packed ahead";
+  if (asked.columns != "auto")
+    decision.packsAhead = asked.columns == "ahead";
+  if (asked.rows == "never" && decision.rowMode != RowMode::InPlace &&
+      !readsInPlace(decision))
+    return "its rows cannot be read in place";
+  if (asked.rows == "never")
+    decision.rowMode = RowMode::InPlace;
+  if (asked.rows == "block" && (decision.rowMode == RowMode::InPlace ||
+                                decision.rowMode == RowMode::Ahead))
+    decision.rowMode = RowMode::PackedByRow;
+  return {};
+}
+
+/// Chooses blocks and modes; returns why there are none, or an empty string.
+/// `isError` says that options asked for what is not legal.
+static std::string choose(Blocking &decision, const ContractionMachine &machine,
+                          const AskedFor &asked, bool &isError) {
   Contraction &contraction = decision.contraction;
   pn_model_core_t core = machine.core;
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
@@ -468,9 +493,13 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
       describe(decision.rowSide().loops), describe(decision.columnSide().loops),
       describe(contraction.reductionLoops),
       int64_t(std::min(batch, double(INT32_MAX))), machine.cores};
+  const char *reason = nullptr;
   if (core.lanes < 2 ||
-      !pn_model_contraction_plan(&core, &shape, &decision.plan))
-    return false;
+      !pn_model_contraction_plan_as(&core, &shape, &asked.tiling,
+                                    &decision.plan, &reason)) {
+    isError = reason != nullptr;
+    return reason ? reason : "the model has no blocks for it";
+  }
   decision.batch = makeGroup(contraction.batchLoops, nullptr);
   decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
@@ -481,6 +510,11 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isBoundOnce(decision.columnSide().slice)) &&
       canPackAhead(decision);
+  StringRef why = packAs(decision, asked);
+  if (!why.empty()) {
+    isError = true;
+    return why.str();
+  }
   decision.transposes = shouldTranspose(decision);
   AffineForOp root = contraction.root;
   // A reduction that may be empty leaves the buffer as it is.
@@ -495,7 +529,7 @@ static bool choose(Blocking &decision, const ContractionMachine &machine) {
                     longCycles;
   decision.endsByTile = decision.startsEven && decision.panels &&
                         (decision.isLong || isWhole(decision.depth));
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -523,6 +557,8 @@ struct BlockContractionsPass
       return failure();
     if (failed(checkPowerOfTwo(context, "vector-width-bits", vectorWidthBits)))
       return failure();
+    if (failed(readAskedFor(context)))
+      return failure();
     machine.core = {};
     machine.core.element_bytes = machine.core.accumulator_bytes = 4;
     machine.core.lanes = int32_t(vectorWidthBits / 32);
@@ -538,6 +574,29 @@ struct BlockContractionsPass
     machine.core.memory_bytes_per_cycle = 1;
     machine.cores = int32_t(cores);
     machine.lineBytes = 64;
+    return success();
+  }
+
+  /// Reads the options that replace the model's choice.
+  LogicalResult readAskedFor(MLIRContext *context) {
+    auto check = [&](StringRef name, int64_t value, int64_t most) {
+      return checkOption(context, name, value, 0, most);
+    };
+    const int64_t most = 1 << 30;
+    if (failed(check("tile-rows", tileRows, 12)) ||
+        failed(check("tile-vectors", tileVectors, 4)) ||
+        failed(check("block-rows", blockRows, most)) ||
+        failed(check("block-columns", blockColumns, most)) ||
+        failed(check("block-depth", blockDepth, most)) ||
+        failed(checkChoice(context, "pack-columns", packColumns,
+                           {"auto", "ahead", "block"})) ||
+        failed(checkChoice(context, "pack-rows", packRows,
+                           {"auto", "never", "block"})))
+      return failure();
+    asked.tiling = {int32_t(tileRows), int32_t(tileVectors), blockRows,
+                    blockColumns, blockDepth};
+    asked.columns = packColumns.getValue();
+    asked.rows = packRows.getValue();
     return success();
   }
 
@@ -583,7 +642,14 @@ struct BlockContractionsPass
     why = whyNotWorth(decision).str();
     if (!why.empty())
       return why;
-    return choose(decision, machine) ? "" : "the model has no blocks for it";
+    bool isError = false;
+    why = choose(decision, machine, asked, isError);
+    if (isError) {
+      AffineForOp root = decision.contraction.root;
+      root.emitError("the blocks asked for are not legal here: ") << why;
+      signalPassFailure();
+    }
+    return why;
   }
 
   void report(const Blocking &decision) {
@@ -602,6 +668,7 @@ struct BlockContractionsPass
   }
 
   ContractionMachine machine;
+  AskedFor asked;
 };
 } // namespace
 

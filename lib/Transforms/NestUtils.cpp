@@ -572,6 +572,15 @@ LogicalResult checkPowerOfTwo(MLIRContext *context, StringRef name,
          << "; it must be a power of two";
 }
 
+LogicalResult checkChoice(MLIRContext *context, StringRef name, StringRef value,
+                          ArrayRef<StringRef> words) {
+  if (llvm::is_contained(words, value))
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "option " << name << " has value '" << value << "'; it must be "
+         << llvm::join(words.drop_back(), ", ") << " or " << words.back();
+}
+
 unsigned takeNests(func::FuncOp function, StringRef passName,
                    function_ref<bool(AffineForOp)> isDone,
                    function_ref<bool(AffineForOp, std::string &)> take) {

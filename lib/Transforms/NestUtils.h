@@ -146,6 +146,10 @@ mlir::LogicalResult checkUnsigned(mlir::MLIRContext *context,
 /// Refuses a pass option that is no power of two.
 mlir::LogicalResult checkPowerOfTwo(mlir::MLIRContext *context,
                                     llvm::StringRef name, int64_t value);
+/// Refuses a pass option that is none of the words.
+mlir::LogicalResult checkChoice(mlir::MLIRContext *context,
+                                llvm::StringRef name, llvm::StringRef value,
+                                llvm::ArrayRef<llvm::StringRef> words);
 
 /// Offers each loop, from the outside, to `take`, which fills in `reason` where
 /// it has a form but is not taken; loops inside of either are not offered, nor

@@ -51,7 +51,10 @@ def BlockContractions
             iter_args(x0, ..., x11) {...} } }; C = S }`
 
     Legal if no loop around the reduction carries a dependence. Sizes come from
-    a model of registers, L1 and L2. Remarks: `applied` with tile, blocks and
+    a model of registers, L1 and L2; the last seven options replace them, so that
+    the model can be compared with a sweep (test/benchmark/sweep). Sizes that are
+    not legal for a nest, or a way of packing that it does not allow, are an
+    error. Remarks: `applied` with tile, blocks and
     the share of multiply-adds that are not padding; `declined` with the reason.
     The micro-kernel is marked `polynest.vectorized` and
     `polynest.tiled_registers`; a second run changes nothing.
@@ -76,7 +79,22 @@ def BlockContractions
     Option<"l2SizeKib", "l2-size-kib", "int64_t", /*default=*/"512",
            "One core's second-level cache, 16 to 1048576">,
     Option<"cores", "cores", "int64_t", /*default=*/"1",
-           "Cores of the target: blocks enough for all of them, 1 to 65536">
+           "Cores of the target: blocks enough for all of them, 1 to 65536">,
+    Option<"tileRows", "tile-rows", "int64_t", /*default=*/"0",
+           "Rows of the register tile, 1 to 12, in place of the model's; with "
+           "tile-vectors">,
+    Option<"tileVectors", "tile-vectors", "int64_t", /*default=*/"0",
+           "Vectors of the register tile, 1 to 4, in place of the model's">,
+    Option<"blockRows", "block-rows", "int64_t", /*default=*/"0",
+           "Rows of a block in place of the model's, up to 1073741824">,
+    Option<"blockColumns", "block-columns", "int64_t", /*default=*/"0",
+           "Columns of a block in place of the model's, up to 1073741824">,
+    Option<"blockDepth", "block-depth", "int64_t", /*default=*/"0",
+           "Depth of a block in place of the model's, up to 1073741824">,
+    Option<"packColumns", "pack-columns", "std::string", /*default=*/"\"auto\"",
+           "Where columns are packed: auto, ahead (once) or block (in each)">,
+    Option<"packRows", "pack-rows", "std::string", /*default=*/"\"auto\"",
+           "Whether rows are packed: auto, never or block (in each)">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Contractions blocked">,

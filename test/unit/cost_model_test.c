@@ -12,6 +12,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pn_model_core_t core_of(const char *name, int32_t element_bytes) {
@@ -366,6 +367,104 @@ static void contraction_plans(void) {
   CHECK(!pn_model_contraction_plan(&core, &small, &plan));
 }
 
+/* Sizes that are asked for in place of the model's. */
+static void asked_plans(void) {
+  pn_model_core_t core = core_of("haswell", 4);
+  pn_model_contraction_t product = {
+      {1, {1000}}, {2, {30, 7}}, {1, {600}}, 1, 8};
+  pn_model_contraction_plan_t plan, own;
+  const char *reason;
+  CHECK(pn_model_contraction_plan(&core, &product, &own));
+  /* Nothing asked for is the model's own. */
+  pn_model_tiling_t tiling = {0};
+  CHECK(pn_model_contraction_plan_as(&core, &product, &tiling, &plan, &reason));
+  CHECK(plan.tile.mr == own.tile.mr && plan.m.points == own.m.points &&
+        plan.n.points == own.n.points && plan.k.points == own.k.points);
+  /* What is asked for stands, the model fills in the rest. */
+  tiling = (pn_model_tiling_t){6, 2, 0, 21, 600};
+  CHECK(pn_model_contraction_plan_as(&core, &product, &tiling, &plan, &reason));
+  CHECK(plan.tile.mr == 6 && plan.tile.vectors == 2 && plan.tile.nr == 16);
+  CHECK(plan.n.level == 0 && plan.n.tile == 3 && plan.n.inner == 7);
+  CHECK(plan.k.points == 600 && plan.m.points > 0);
+  /* More than there is: all of it. Less than the innermost loop: a part. */
+  tiling = (pn_model_tiling_t){.rows = 4000, .columns = 5};
+  CHECK(pn_model_contraction_plan_as(&core, &product, &tiling, &plan, &reason));
+  CHECK(plan.m.points == 1000 && plan.n.level == 1 && plan.n.tile == 5);
+  static const struct {
+    pn_model_tiling_t tiling;
+    const char *reason;
+  } refused[] = {
+      {{.mr = 4}, "a tile needs both rows and vectors"},
+      {{.vectors = 2}, "a tile needs both rows and vectors"},
+      {{.mr = 13, .vectors = 1}, "a tile has 1 to 12 rows and 1 to 4 vectors"},
+      {{.mr = 1, .vectors = 5}, "a tile has 1 to 12 rows and 1 to 4 vectors"},
+      /* 5 * 3 sums, 3 vectors and a broadcast are 19 of 16. */
+      {{.mr = 5, .vectors = 3}, "the tile takes more registers than there are"},
+      {{.columns = 10}, "a block is not whole iterations of its loops"},
+      {{.depth = -1}, "a block has at least one point"},
+  };
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); ++i) {
+    CHECK(!pn_model_contraction_plan_as(&core, &product, &refused[i].tiling,
+                                        &plan, &reason));
+    CHECK(reason && strcmp(reason, refused[i].reason) == 0);
+    CHECK(plan.tile.mr == 0);
+  }
+  /* 4096 x 4096 sums in f32 are 64 MiB. */
+  pn_model_contraction_t large = {{1, {4096}}, {1, {4096}}, {1, {64}}, 1, 8};
+  tiling = (pn_model_tiling_t){.rows = 4096, .columns = 4096};
+  CHECK(!pn_model_contraction_plan_as(&core, &large, &tiling, &plan, &reason));
+  CHECK(strcmp(reason, "the buffers of a block take more than 4 MiB") == 0);
+}
+
+/* What a sweep tries is legal, differs, and is near where it should be. */
+static void listed_tilings(void) {
+  enum { MOST = 1 << 17 };
+  pn_model_core_t core = core_of("haswell", 4);
+  pn_model_contraction_t product = {{1, {1000}}, {1, {768}}, {1, {600}}, 1, 8};
+  pn_model_contraction_plan_t plan, as;
+  const char *reason;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  pn_model_tiling_t *all = calloc(MOST, sizeof(*all));
+  CHECK(all != NULL);
+  int64_t count = pn_model_list_tilings(&core, &product, MOST, all);
+  CHECK(count > 1000 && count <= MOST);
+  /* The capacity bounds what is written, not the number. */
+  pn_model_tiling_t few[3] = {{0}};
+  CHECK(pn_model_list_tilings(&core, &product, 2, few) == count);
+  CHECK(few[1].mr > 0 && few[2].mr == 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const pn_model_tiling_t *t = &all[i];
+    CHECK(pn_model_contraction_plan_as(&core, &product, t, &as, &reason));
+    CHECK(t->mr * t->vectors >= 6 && t->depth >= 16);
+    CHECK(t->rows == 1000 || t->rows % t->mr == 0);
+    CHECK(t->columns == 768 || t->columns % as.tile.nr == 0);
+    CHECK(t->depth == 600 || t->depth % 8 == 0);
+  }
+  count = pn_model_list_steps(&core, &product, &plan, MOST, all);
+  printf("  %lld steps from %d x %d, %lld x %lld x %lld\n", (long long)count,
+         plan.tile.mr, plan.tile.nr, (long long)plan.m.points,
+         (long long)plan.n.points, (long long)plan.k.points);
+  CHECK(count >= 16 && count <= 64);
+  for (int64_t i = 0; i < count; ++i) {
+    const pn_model_tiling_t *t = &all[i];
+    CHECK(pn_model_contraction_plan_as(&core, &product, t, &as, &reason));
+    bool is_tile = t->mr != plan.tile.mr || t->vectors != plan.tile.vectors;
+    int differs = (t->rows != plan.m.points) + (t->columns != plan.n.points) +
+                  (t->depth != plan.k.points);
+    CHECK(is_tile ? t->depth == plan.k.points : differs == 1);
+    for (int64_t j = 0; j < i; ++j)
+      CHECK(memcmp(t, &all[j], sizeof(*t)) != 0);
+  }
+  /* Tiny sizes have their one block, nonsense has none. */
+  pn_model_contraction_t tiny = {{1, {1}}, {1, {1}}, {1, {1}}, 1, 1};
+  CHECK(pn_model_list_tilings(&core, &tiny, MOST, all) >= 1);
+  CHECK(all[0].rows == 1 && all[0].columns == 1 && all[0].depth == 1);
+  tiny.k.count = 0;
+  CHECK(pn_model_list_tilings(&core, &tiny, MOST, all) == 0);
+  CHECK(pn_model_list_steps(&core, &tiny, &plan, MOST, all) == 0);
+  free(all);
+}
+
 static void row_strides(void) {
   /* 256 floats are 16 lines of 64 bytes: 17 of them, so that rows of a power of
    * two do not share a set; 250 round up to 256 first. */
@@ -617,6 +716,8 @@ int main(void) {
   CHECK_RUN(stream_stores);
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
+  CHECK_RUN(asked_plans);
+  CHECK_RUN(listed_tilings);
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
   CHECK_RUN(jammed_rows);
