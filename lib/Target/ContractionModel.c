@@ -14,6 +14,8 @@ static const int64_t unknown_trips = 1024;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
+/* Parts of a reduction are worth a task and sums of their own. */
+static const double least_part_depth = 512, least_part_work = 1 << 19;
 /* What may be asked for: more than any cache of one core holds. */
 static const int64_t most_asked_bytes = INT64_C(4) << 20;
 /* Blocks are private to a thread and lie on its stack. */
@@ -307,6 +309,42 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
   const char *reason;
   return pn_model_contraction_plan_as(core, contraction, &nothing, out_plan,
                                       &reason);
+}
+
+static bool is_known(const pn_model_loops_t *loops) {
+  for (int32_t i = 0; i < loops->count; ++i)
+    if (loops->trips[i] < 1)
+      return false;
+  return loops->count > 0;
+}
+
+int64_t pn_model_depth_part(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan) {
+  if (!is_known(&contraction->m) || !is_known(&contraction->n) ||
+      !is_known(&contraction->k) || contraction->batch < 1)
+    return 0;
+  double blocks = (double)contraction->batch *
+                  count_blocks(&contraction->m, &plan->m) *
+                  count_blocks(&contraction->n, &plan->n);
+  if (blocks >= contraction->cores)
+    return 0;
+  int64_t trips = contraction->k.trips[0];
+  double each = (double)contraction->batch * product_of(&contraction->m) *
+                product_of(&contraction->n);
+  double depth = product_of(&contraction->k);
+  double most = fmin(depth / least_part_depth, each * depth / least_part_work);
+  double wanted = ceil(2.0 * contraction->cores / blocks);
+  int64_t parts = (int64_t)fmin(fmin(wanted, most), (double)trips);
+  if (parts < 2)
+    return 0;
+  /* Whole vectors, so that rows are read in place and nothing is left over. */
+  int64_t unit = contraction->k.count == 1 ? core->lanes : 1;
+  for (int64_t more = parts; more <= 2 * parts && more <= (int64_t)most; ++more)
+    if (trips % more == 0 && trips / more % unit == 0)
+      return trips / more;
+  int64_t part = trips / parts;
+  return part >= unit ? part / unit * unit : 0;
 }
 
 /*===--- Tilings for a sweep ----------------------------------------------===*/

@@ -75,6 +75,15 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
                                const pn_model_contraction_t *contraction,
                                pn_model_contraction_plan_t *out_plan);
 
+/* Iterations of the outermost loop of k that are summed up apart, so that all
+ * cores of the target have work; 0: all together. Where the plan has fewer
+ * blocks of C than cores: parts enough for two blocks for each core, each of
+ * 2^19 multiply-adds and 512 points of k at least; a few parts more where these
+ * are equal, with whole vectors. Depends on shape and target row alone. */
+int64_t pn_model_depth_part(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan);
+
 /* Sizes that are asked for in place of the model's; 0: the model's. */
 typedef struct pn_model_tiling {
   int32_t mr, vectors;          /* both or neither */

@@ -424,6 +424,9 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   AffineForOp root = decision.contraction.root;
   SmallVector<AffineForOp> loops = getLoopsAround(root);
   Operation *point = root;
+  // What does not run under its condition reads nothing.
+  if (decision.contraction.guard)
+    return point;
   for (size_t i = 0; i != loops.size(); ++i) {
     double outside = countPoints(ArrayRef(loops).drop_front(i + 1));
     // What does not run reads nothing.
@@ -517,6 +520,8 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   }
   decision.transposes = shouldTranspose(decision);
   AffineForOp root = contraction.root;
+  if (getLoopsAround(root).empty() && canSplitDepth(contraction))
+    decision.depthPart = pn_model_depth_part(&core, &shape, &decision.plan);
   // A reduction that may be empty leaves the buffer as it is.
   decision.startsEven =
       llvm::all_of(decision.depth.loops,
@@ -621,6 +626,8 @@ struct BlockContractionsPass
           return true;
         });
     for (Blocking &decision : decisions) {
+      if (decision.depthPart && failed(split(decision)))
+        continue;
       report(decision);
       emitBlocks(decision, machine);
     }
@@ -650,6 +657,24 @@ struct BlockContractionsPass
       signalPassFailure();
     }
     return why;
+  }
+
+  /// Cuts the depth in parts and decides anew for these. What comes out is
+  /// right in any case.
+  LogicalResult split(Blocking &decision) {
+    AffineForOp root = decision.contraction.root;
+    remark(RemarkKind::Applied, root.getLoc(), passName,
+           "depth is summed up in parts")
+        << arg("part", decision.depthPart);
+    AffineForOp made = splitDepth(decision.contraction, decision.depthPart);
+    std::string reason;
+    auto form = matchContraction(made, reason);
+    if (failed(form))
+      return failure();
+    decision = Blocking();
+    decision.contraction = std::move(*form);
+    DependenceAnalysis dependences;
+    return success(decide(decision, dependences).empty());
   }
 
   void report(const Blocking &decision) {

@@ -78,6 +78,9 @@ struct Blocking {
   bool endsByTile = false;
   /// Long enough to pay for the compilation of more code.
   bool isLong = false;
+  /// Iterations of the outermost reduction loop that are summed up apart, so
+  /// that there is work for all cores; 0 for all in one.
+  int64_t depthPart = 0;
 
   const ContractionOperand &rowSide() const {
     return leftIsRow ? contraction.left : contraction.right;
@@ -99,6 +102,15 @@ LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
 
 /// True if the group is one block.
 bool isWhole(const LoopGroup &group);
+
+/// True if parts of the contraction's depth may be summed up apart.
+bool canSplitDepth(const Contraction &contraction);
+
+/// Cuts the outermost reduction loop in parts of `part` iterations, at least
+/// one, and has a nest in front sum them up, which is returned; the contraction
+/// then adds up what that leaves.
+mlir::affine::AffineForOp splitDepth(const Contraction &contraction,
+                                     int64_t part);
 
 /// Writes the blocked form in front of the contraction and erases the original.
 void emitBlocks(Blocking &blocking, const ContractionMachine &machine);

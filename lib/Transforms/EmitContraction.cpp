@@ -623,7 +623,9 @@ Value Emitter::packAhead(int64_t columnStride) {
     if (shape.back() * shape[shape.size() - 2] * bytes % aliasedBytes == 0)
       ++shape[shape.size() - 2];
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(decision.aheadPoint);
+  // In front of the nest is where the builder stands, under its condition.
+  if (decision.aheadPoint != decision.contraction.root)
+    builder.setInsertionPoint(decision.aheadPoint);
   Value buffer = makeBuffer(shape);
   clearPackedColumns(buffer);
   openBlocks(decision.batch);

@@ -50,6 +50,9 @@ def BlockContractions
     After:  `for jb, ib { S = init; for kb { pack B; for j, i { for k
             iter_args(x0, ..., x11) {...} } }; C = S }`
 
+    A long reduction with fewer blocks of sums than `cores` is cut in parts first,
+    which a loop sums up apart; the nest adds up the parts in order.
+
     Legal if no loop around the reduction carries a dependence. Sizes come from
     a model of registers, L1 and L2; the last seven options replace them, so that
     the model can be compared with a sweep (test/benchmark/sweep). Sizes that are

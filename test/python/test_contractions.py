@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import contraction_nests
+from polynest import threads
 from polynest.handles import Context, Options
 from polynest.program import Program
 
@@ -182,6 +183,51 @@ func.func @f(%a: {a}, %b: {b}) -> {c} {{
                 bound = 1e-5 * (abs(x).astype(np.float64) @ abs(y))
                 assert got.shape == exact.shape
                 assert (abs(got - exact) <= bound).all(), (target, m)
+
+
+def test_parts_of_a_reduction():
+    """Parts do not depend on the number of threads, and leave nothing out; a sum
+    of zeros keeps its sign."""
+    generator = np.random.default_rng(5)
+    for m, n, k in ((64, 64, 8192), (33, 40, 8191), (16, 70, 5003)):
+        text = f"""
+func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>,
+             %c: tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
+  %r = linalg.matmul ins(%a, %b : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>)
+      outs(%c : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  return %r : tensor<{m}x{n}xf32>
+}}
+"""
+        x = generator.standard_normal((m, k), np.float32)
+        y = generator.standard_normal((k, n), np.float32)
+        z = generator.standard_normal((m, n), np.float32)
+        x[3] = -0.0
+        z[3] = -0.0
+        y[:, :] = np.where(np.arange(n) == 7, abs(y), y)
+        y[k - 1, 5] = np.inf
+        x[:, k - 1] = abs(x[:, k - 1])
+        x[3, k - 1] = -0.0
+        keep = np.arange(n) != 5
+        finite = np.where(np.isinf(y), 0, y).astype(np.float64)
+        exact = z + x.astype(np.float64) @ finite
+        bound = 1e-5 * (abs(x) @ abs(finite) + 1)
+        for target in contraction_fuzz.runnable_targets():
+            with Context() as context:
+                program = Program(
+                    contraction_fuzz.compile_for(context, text, target, Options())
+                )
+                results = []
+                before = threads.thread_count()
+                for count in (1, 2, 3):
+                    threads.set_thread_count(count)
+                    results.append(program(x, y, z))
+                threads.set_thread_count(before)
+            first = results[0]
+            for other in results[1:]:
+                assert first.tobytes() == other.tobytes(), target
+            assert first[3, 7] == 0 and np.signbit(first[3, 7]), target
+            assert np.isnan(first[3, 5]) and np.isinf(first[4, 5]), target
+            assert (abs(first - exact) <= bound)[:, keep].all(), target
 
 
 def test_network_layers():

@@ -416,6 +416,50 @@ static void asked_plans(void) {
   CHECK(strcmp(reason, "the buffers of a block take more than 4 MiB") == 0);
 }
 
+/* Parts of a long reduction: from shape and target alone. */
+static void depth_parts(void) {
+  pn_model_core_t core = core_of("haswell", 4);
+  static const struct {
+    int64_t m, n, k, batch, part;
+    int32_t cores;
+  } cases[] = {
+      /* 2 blocks of 64 x 48 columns: 4 parts make two for each core. */
+      {64, 64, 8192, 1, 2048, 4},
+      /* 512 points at least: 16. */
+      {64, 64, 8192, 1, 512, 64},
+      /* 2^19 multiply-adds each: 4096 * 8192 / 2^19 = 64 parts at most, of 512
+       * points 16; 8189 are 16 parts of 504 and a rest. */
+      {64, 64, 8189, 1, 544, 64},
+      /* Equal parts of whole vectors: 5 instead of 4. */
+      {64, 64, 10000, 1, 2000, 4},
+      /* Work for all cores, or too little work. */
+      {64, 64, 8192, 1, 0, 1},
+      {64, 64, 8192, 4, 0, 4},
+      {2048, 2048, 8192, 1, 0, 4},
+      {64, 64, 1000, 1, 0, 4},
+      {16, 16, 4096, 1, 2048, 4},
+      {8, 8, 8192, 1, 0, 4},
+      /* Unknown sizes. */
+      {0, 64, 8192, 1, 0, 4},
+      {64, 64, 0, 1, 0, 4},
+      {64, 64, 8192, 0, 0, 4},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_contraction_t product = {{1, {cases[i].m}},
+                                      {1, {cases[i].n}},
+                                      {1, {cases[i].k}},
+                                      cases[i].batch,
+                                      cases[i].cores};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    int64_t part = pn_model_depth_part(&core, &product, &plan);
+    if (part != cases[i].part)
+      printf("  %lld x %lld x %lld: parts of %lld\n", (long long)cases[i].m,
+             (long long)cases[i].n, (long long)cases[i].k, (long long)part);
+    CHECK(part == cases[i].part);
+  }
+}
+
 /* What a sweep tries is legal, differs, and is near where it should be. */
 static void listed_tilings(void) {
   enum { MOST = 1 << 17 };
@@ -717,6 +761,7 @@ int main(void) {
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
   CHECK_RUN(asked_plans);
+  CHECK_RUN(depth_parts);
   CHECK_RUN(listed_tilings);
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
