@@ -47,7 +47,7 @@ def ours(subject, inputs, threads):
 
     our_threads.set_thread_count(threads)
     return torch.compile(subject.module, backend=torch_backend.polynest,
-                         dynamic=False, options={"freeze": True})
+                         dynamic=False, options={"freeze": not subject.trains})
 
 
 def eager(subject, inputs, threads):
@@ -63,6 +63,8 @@ def inductor(freezing):
     def make(subject, inputs, threads):
         import torch._inductor.config as config
 
+        if freezing and subject.trains:
+            raise Skipped("weights that are trained are not frozen")
         config.freezing = freezing
         return torch.compile(subject.module, dynamic=False)
     return make
@@ -78,6 +80,8 @@ def arrays(inputs):
 
 
 def wanted(subject, inputs):
+    if subject.trains:
+        raise Skipped("gradients are not exported")
     if subject.state():
         raise Skipped("a cache is not exported")
     with torch.no_grad():
@@ -158,6 +162,29 @@ def difference(have, want, terms):
     return float(off.max()), text
 
 
+def norm(tensors):
+    return math.sqrt(sum(float(t.double().square().sum()) for t in tensors))
+
+
+def compare_gradients(subject, inputs, have, want):
+    """The same for a loss and its gradients. A value near 0 may fall on either
+    side of a rectifier, and single elements of gradients with it, in eager as in
+    ours: the whole is compared with f64, and may be off four times as far as
+    eager is."""
+    double = subject.in_double()
+    loss = double.call(double.module, tuple(
+        x.double() if x.is_floating_point() else x for x in inputs))
+    exact = [loss, *double.state()]
+    if len(have) != len(exact):
+        return 0.0, f"{len(have)} gradients for {len(exact)}"
+    off, theirs = (norm([x - e for x, e in zip(found, exact)]) / norm(exact)
+                   for found in (have, want))
+    row = TOLERANCES["dtypes"]["f32"]
+    most = 4 * theirs + row["factor"] * row["unit"] * math.sqrt(subject.terms)
+    return off, (None if off <= most else
+                 f"{off:.1e} off in norm, eager {theirs:.1e}")
+
+
 def compare(have, want, terms):
     found = [difference(h, w, terms) for h, w in zip(have, want)]
     wrong = [w for _, w in found if w]
@@ -175,8 +202,7 @@ class Child:
         self.function = None
 
     def call(self):
-        self.subject.reset()
-        return self.function(*self.inputs)
+        return self.subject.call(self.function, self.inputs)
 
     def snapshot(self, result):
         return [t.clone() for t in (result, *self.subject.state())]
@@ -191,12 +217,17 @@ class Child:
         again = self.snapshot(self.call())
         said["peak_mib"], said["helper_mib"] = peak_mib()
         said.update(self.told())
-        self.subject.reset()
-        want = self.snapshot(self.subject.module(*self.inputs))
-        terms = self.subject.terms
-        said["difference"], said["wrong"] = compare(first, want, terms)
-        if not said["wrong"]:
-            said["wrong"] = compare(again, want, terms)[1]
+        want = self.snapshot(
+            self.subject.call(self.subject.module, self.inputs))
+        for result in (first, again):
+            if self.subject.trains:
+                off, wrong = compare_gradients(
+                    self.subject, self.inputs, result, want)
+            else:
+                off, wrong = compare(result, want, self.subject.terms)
+            said["difference"], said["wrong"] = off, wrong
+            if wrong:
+                break
         said["repeats"] = all(map(torch.equal, first, again))
         return said
 
@@ -233,9 +264,8 @@ def work_of(subject, inputs):
     have to be read: the parameters and the cache, once."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    subject.reset()
     with FlopCounterMode(display=False) as counter:
-        subject.module(*inputs)
+        subject.call(subject.module, inputs)
     read = [*subject.module.parameters(), *subject.state(), *inputs]
     # Of a table of embeddings only some rows are read.
     tables = {id(m.weight) for m in subject.module.modules() if isinstance(
@@ -253,7 +283,7 @@ def run_child(pipe, name, subject, batch, threads, quiet):
         os.dup2(2, 1)
     warnings.simplefilter("ignore")
     try:
-        with torch.no_grad():
+        with torch.set_grad_enabled(subject.trains):
             child = Child(name, subject, batch, threads)
             pipe.send(("ready", child.prepare()))
             while True:

@@ -12,6 +12,7 @@ here. Nothing is downloaded.
 """
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, Callable
 
@@ -25,12 +26,14 @@ SEQUENCE = 128
 class Subject:
     """A module, a maker of its inputs and the length of its longest sum. One
     with a cache is a Decoder. `rnn` asks Dynamo for what it calls experimental:
-    nn.LSTM in a graph."""
+    nn.LSTM in a graph. One that trains returns its loss; a call goes back from
+    there, and leaves the gradients in its state."""
 
     def __init__(self, module: nn.Module, inputs: Callable[[int], tuple],
-                 terms: int, rnn: bool = False) -> None:
-        self.module = module.eval()
+                 terms: int, rnn: bool = False, trains: bool = False) -> None:
+        self.module = module.train(trains)
         self._inputs, self.terms, self.rnn = inputs, terms, rnn
+        self.trains = trains
         self._cached = isinstance(module, Decoder)
 
     def inputs(self, batch: int) -> tuple:
@@ -41,13 +44,32 @@ class Subject:
         return self._inputs(batch)
 
     def reset(self) -> None:
-        """Before each call: where the cache is written next."""
+        """Before each call: where the cache is written next; no gradients."""
         if self._cached:
             self.module.rewind()
+        if self.trains:
+            self.module.zero_grad(set_to_none=True)
+
+    def call(self, function: Callable, inputs: tuple) -> torch.Tensor:
+        """A call of the module, or of what was compiled from it."""
+        self.reset()
+        with torch.set_grad_enabled(self.trains):
+            result = function(*inputs)
+        if self.trains:
+            result.backward()
+        return result.detach()
 
     def state(self) -> list[torch.Tensor]:
         """What a call writes to."""
+        if self.trains:
+            return [p.grad for p in self.module.parameters()
+                    if p.grad is not None]
         return self.module.state() if self._cached else []
+
+    def in_double(self) -> "Subject":
+        """The same in f64."""
+        return Subject(copy.deepcopy(self.module).double(), self._inputs,
+                       self.terms, self.rnn, self.trains)
 
 
 _MODELS: dict[str, Callable[[bool], Subject]] = {}
@@ -126,6 +148,29 @@ def _resnet(small: bool, depths: list[int], layer: str, sizes: list[int]):
 @_model("ResNet-18")
 def _resnet18(small):
     return _resnet(small, [2, 2, 2, 2], "basic", [64, 128, 256, 512])
+
+
+class Trained(nn.Module):
+    """The loss of a model that gives logits, against classes of its own."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs):
+        *inputs, classes = inputs
+        logits = self.model(*inputs)
+        return F.cross_entropy(logits.flatten(0, -2), classes.flatten())
+
+
+@_model("ResNet-18, training")
+def _resnet18_training(small):
+    plain = _resnet18(small)
+
+    def inputs(batch):
+        images, = plain.inputs(batch)
+        return images, torch.randint(0, 1000, (batch,))
+    return Subject(Trained(plain.module), inputs, plain.terms, trains=True)
 
 
 @_model("ResNet-50")
@@ -351,6 +396,23 @@ def _gpt2(small):
     module = Part(GPT2LMHeadModel(config), ("input_ids",), "logits",
                   use_cache=False)
     return Subject(module, _tokens(config.vocab_size, SEQUENCE), 3072)
+
+
+@_model("GPT-2 of 4 layers, training")
+def _gpt2_training(small):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = _gpt2_config(small) if small else GPT2Config(n_layer=4)
+    # What drops out is drawn from random numbers, which differ.
+    config.attn_pdrop = config.embd_pdrop = config.resid_pdrop = 0.0
+    model = Part(GPT2LMHeadModel(config), ("input_ids",), "logits",
+                 use_cache=False)
+    make = _tokens(config.vocab_size, SEQUENCE)
+
+    def inputs(batch):
+        # The batch of inference is 1 or 8; this model trains on half of 8.
+        return *make(max(batch // 2, 1)), *make(max(batch // 2, 1))
+    return Subject(Trained(model), inputs, config.vocab_size, trains=True)
 
 
 @_model("GPT-2, decode")

@@ -15,6 +15,7 @@ from conftest import ROOT, bound, compiled  # noqa: E402
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 
 import model_zoo  # noqa: E402
+from model_runners import compare_gradients  # noqa: E402
 
 from polynest import torch_backend  # noqa: E402
 
@@ -42,20 +43,24 @@ LEFT = {"LSTM": {"aten.mkldnn_rnn_layer.default"}}
 @pytest.mark.parametrize("name", model_zoo.names())
 def test_model(name):
     subject = model_zoo.build(name, small=True)
-    function = compiled(subject.module, options={"freeze": True})
-    with torch.no_grad(), torch._dynamo.config.patch(allow_rnn=subject.rnn):
+    function = compiled(subject.module, options={"freeze": not subject.trains})
+    with torch._dynamo.config.patch(allow_rnn=subject.rnn):
         inputs = subject.inputs(2)
 
         def call(f):
-            subject.reset()
-            return snapshot(subject, f(*inputs))
+            return snapshot(subject, subject.call(f, inputs))
 
         have, again, want = call(function), call(function), call(subject.module)
-    close(have, want, subject.terms)
+    if subject.trains:
+        _, wrong = compare_gradients(subject, inputs, have, want)
+        assert not wrong, wrong
+    else:
+        close(have, want, subject.terms)
     assert all(map(torch.equal, have, again))
     left = {f.op for f in torch_backend.explain_fallbacks()}
     assert left == LEFT.get(name, set()), torch_backend.report()
-    assert len(torch_backend.reports()) == 1, torch_backend.report()
+    graphs = 2 if subject.trains else 1
+    assert len(torch_backend.reports()) == graphs, torch_backend.report()
 
 
 def test_weights_stay_weights_between_regions():
