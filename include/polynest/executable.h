@@ -81,6 +81,10 @@ PN_EXPORT bool pn_entry_result_type(PN_KEEP const pn_entry_t *entry,
 PN_EXPORT bool pn_entry_input_is_constant(PN_KEEP const pn_entry_t *entry,
                                           size_t index);
 
+/* Whether the program may write the input: its memory has to be writable. */
+PN_EXPORT bool pn_entry_input_is_mutable(PN_KEEP const pn_entry_t *entry,
+                                         size_t index);
+
 /* Bytes of what is computed once from the constants; 0 where nothing is. */
 PN_EXPORT size_t pn_entry_state_bytes(PN_KEEP const pn_entry_t *entry);
 

@@ -305,6 +305,11 @@ bool pn_entry_input_is_constant(const pn_entry_t *entry, size_t index) {
          entry->signature->values[index].is_constant;
 }
 
+bool pn_entry_input_is_mutable(const pn_entry_t *entry, size_t index) {
+  return index < entry->signature->input_count &&
+         entry->signature->values[index].is_mutable;
+}
+
 size_t pn_entry_state_bytes(const pn_entry_t *entry) {
   return (size_t)entry->signature->state_bytes;
 }

@@ -427,6 +427,7 @@ FUNCTIONS: dict[str, tuple] = {
     "pn_entry_input_type": (c_bool, _ENTRY, c_size_t, _TYPE),
     "pn_entry_result_type": (c_bool, _ENTRY, c_size_t, _TYPE),
     "pn_entry_input_is_constant": (c_bool, _ENTRY, c_size_t),
+    "pn_entry_input_is_mutable": (c_bool, _ENTRY, c_size_t),
     "pn_entry_state_bytes": (c_size_t, _ENTRY),
     "pn_entry_arena_bytes": (c_size_t, _ENTRY),
     "pn_entry_result_sizes": (_ERROR, _ENTRY, _MEMREFS, c_size_t, _SIZES),

@@ -100,6 +100,12 @@ class Program:
             for i in range(len(self.inputs))
             if _capi.lib().pn_entry_input_is_constant(self._entry, i)
         ]
+        # Inputs that the program may write.
+        self._written = [
+            i
+            for i in range(len(self.inputs))
+            if _capi.lib().pn_entry_input_is_mutable(self._entry, i)
+        ]
         self._state: State | None = None
         self._calls: dict[Any, _Call] = {}
 
@@ -127,7 +133,11 @@ class Program:
         self.executable.raw  # refuses a closed executable
         if not _PLAIN_NUMBERS.isdisjoint(map(type, arguments)):
             arguments = self._with_arrays(arguments)
-        views = [_view(a, i) for i, a in enumerate(arguments)]
+        if self._written:
+            self._check_writable(arguments)
+        # What stands in for arguments lives until the call is over.
+        kept: list[Any] = []
+        views = [_view(a, i, kept) for i, a in enumerate(arguments)]
         key = tuple(v[1:] for v in views)
         call = self._calls.get(key)
         if call is None:
@@ -177,6 +187,26 @@ class Program:
             else a
             for i, a in enumerate(arguments)
         ]
+
+    def _check_writable(self, arguments: Sequence[Any]) -> None:
+        """Refuses what the program would write into and must not, or what it
+        would write into in vain."""
+        torch = sys.modules.get("torch")
+        for i in self._written:
+            if i >= len(arguments):
+                continue
+            a = arguments[i]
+            if torch is not None and isinstance(a, torch.Tensor):
+                if a.is_conj() or a.is_neg():
+                    raise errors.SignatureError(
+                        f"argument {i} of '{self.name}' is written, and is a "
+                        "view that negates or conjugates"
+                    )
+            elif hasattr(a, "flags") and not a.flags.writeable:
+                raise errors.SignatureError(
+                    f"argument {i} of '{self.name}' is written, and the array "
+                    "is read-only"
+                )
 
     # -- once a signature ---------------------------------------------------------
 
@@ -273,6 +303,10 @@ class BoundProgram(Program):
         self.name = program.name
         self._results_from = program._results_from
         self.results = program.results
+        self._written = [
+            i - sum(c < i for c in program.constants)
+            for i in program._written
+        ]
         self.constants = []
         self._calls = {}
         chosen = program.constants
@@ -287,7 +321,8 @@ class BoundProgram(Program):
             else a
             for i, a in zip(chosen, constants)
         ]
-        views = [_view(a, i) for i, a in zip(chosen, arrays)]
+        arrays = [_settled(a) for a in arrays]
+        views = [_view(a, i, []) for i, a in zip(chosen, arrays)]
         fields = [
             program._check_input(i, v) for i, v in zip(chosen, views)
         ]
@@ -394,8 +429,17 @@ def _zero_d(a: bool | int | float, index: int, name: str, wanted: tuple) -> Any:
         return numpy.array(a, np_type)
 
 
-def _view(a: Any, index: int) -> tuple:
-    """(address, kind, element type, sizes, strides in elements or None)."""
+def _settled(a: Any) -> Any:
+    """The argument, or a copy where torch holds it as negated or conjugated."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(a, torch.Tensor):
+        return a.resolve_conj().resolve_neg()
+    return a
+
+
+def _view(a: Any, index: int, kept: list[Any]) -> tuple:
+    """(address, kind, element type, sizes, strides in elements or None). What
+    has to be copied first is added to `kept`."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(a, torch.Tensor):
         if a.device.type != "cpu" or a.layout != torch.strided:
@@ -404,7 +448,8 @@ def _view(a: Any, index: int) -> tuple:
                 "only strided CPU tensors can be read in place"
             )
         if a.is_conj() or a.is_neg():
-            a = a.resolve_conj().resolve_neg()
+            a = _settled(a)
+            kept.append(a)
         strides = None if a.is_contiguous() else tuple(a.stride())
         dtype = str(a.dtype).removeprefix("torch.")
         return (a.data_ptr(), "torch", dtype, tuple(a.shape), strides)

@@ -518,6 +518,28 @@ def _as_expected(
     return made.copy_(tensor).expand(sizes)
 
 
+def _lazy_inputs(graph: torch.fx.Graph) -> list[int]:
+    """Inputs whose memory holds other numbers than they stand for: views that
+    negate or conjugate. Dynamo guards on which of them do."""
+    values = [n.meta.get("val") for n in graph.nodes if n.op == "placeholder"]
+    return [
+        i
+        for i, value in enumerate(values)
+        if isinstance(value, torch.Tensor)
+        and (value.is_neg() or value.is_conj())
+    ]
+
+
+def _settling(function: Callable, lazy: Sequence[int]) -> Callable:
+    def call(*arguments: Any) -> Any:
+        settled = list(arguments)
+        for i in lazy:
+            settled[i] = settled[i].resolve_conj().resolve_neg()
+        return function(*settled)
+
+    return call
+
+
 # -- from a graph to something callable ---------------------------------------------------
 
 
@@ -568,6 +590,10 @@ class GraphCompiler:
         built, self.straight = _assemble(
             module, regions, level, runners, self.options["results"]
         )
+        lazy = _lazy_inputs(graph)
+        if lazy:
+            self.straight = None
+            return _settling(built, lazy)
         return built
 
     def _find_or_compile(self, module, kinds) -> tuple:

@@ -528,3 +528,52 @@ def test_marked_constants():
         with Target("host") as target:
             program = polynest.Program(module.executable(target))
     assert program.bind(2.5)() == 5.0
+
+
+WRITES = """
+func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
+  affine.for %i = 0 to 4 {
+    %0 = affine.load %x[%i] : memref<4xf32>
+    %1 = arith.addf %0, %0 : f32
+    affine.store %1, %y[%i] : memref<4xf32>
+  }
+  return
+}
+"""
+
+
+def test_what_is_written_is_writable():
+    program = polynest.compile(WRITES)
+    x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    x.setflags(write=False)
+    assert program(x, y) is None
+    np.testing.assert_array_equal(y, x + x)
+    y.setflags(write=False)
+    with pytest.raises(errors.SignatureError, match="argument 1 .* read-only"):
+        program(x, y)
+    data = b"\0" * 16
+    with pytest.raises(errors.SignatureError, match="read-only"):
+        program(x, np.frombuffer(data, np.float32))
+    assert data == b"\0" * 16
+    import torch
+
+    z = torch._neg_view(torch.zeros(4))
+    with pytest.raises(errors.SignatureError, match="argument 1 .* negates"):
+        program(x, z)
+
+
+def test_tensors_with_the_negative_bit():
+    import torch
+
+    # Large enough that memory that is given back is used again at once.
+    program = polynest.compile("""
+func.func @f(%a: tensor<20x400xf32>) -> tensor<20x400xf32> {
+  %y = arith.addf %a, %a : tensor<20x400xf32>
+  return %y : tensor<20x400xf32>
+}
+""", results="torch")
+    ones = torch.ones(20, 400)
+    for x in (torch._neg_view(ones), torch.complex(ones, ones).conj().imag):
+        assert x.is_neg()
+        assert torch.equal(program(x), torch.full((20, 400), -2.0))
+    assert torch.equal(ones, torch.ones(20, 400))

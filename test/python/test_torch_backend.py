@@ -875,3 +875,13 @@ def test_attention_block_of_dynamic_sizes():
             x = torch.randn(batch, rows, 24)
             torch.testing.assert_close(function(x), block(x))
 
+
+def test_views_that_negate(fresh_torch):
+    """torch keeps a bit that says so; memory holds other numbers."""
+    function = compiled(lambda a, b: (a + a, a * b))
+    ones, two = torch.ones(20, 400), torch.full((20, 400), 2.0)
+    for x in (torch._neg_view(ones), torch.complex(ones, ones).conj().imag,
+              ones, -ones):
+        for given, want in zip(function(x, two), (x + x, x * two)):
+            assert torch.equal(given, want)
+    assert torch.equal(ones, torch.ones(20, 400))

@@ -432,6 +432,9 @@ static void test_memref_arguments(void) {
                   "  }\n  return\n}\n");
   const pn_entry_t *entry = only_entry(executable);
   CHECK(pn_entry_input_count(entry) == 2 && pn_entry_result_count(entry) == 0);
+  CHECK(!pn_entry_input_is_mutable(entry, 0));
+  CHECK(pn_entry_input_is_mutable(entry, 1));
+  CHECK(!pn_entry_input_is_mutable(entry, 2));
   float a[3] = {1, 2, 3}, b[6] = {0};
   const int64_t sizes[] = {3}, two[] = {2};
   pn_memref_t in[] = {memref_of(a, PN_DTYPE_F32, 1, sizes, NULL),
