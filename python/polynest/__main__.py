@@ -113,14 +113,31 @@ def lower_expression(expression: str, seed: int = 0) -> tuple[Any, list]:
         recorder.replay = list(arguments)
         return torch.utils._pytree.tree_leaves(eval(code, dict(scope)))
 
-    with torch.no_grad():
-        eval(code, dict(scope))
-        inputs = recorder.made
-        module = make_fx(
-            function,
-            decomposition_table=decomposition_table(),
-            tracing_mode="fake",
-        )(*inputs)
+    # Whatever the expression, or what it calls, may raise.
+    try:
+        with torch.no_grad():
+            value = eval(code, dict(scope))
+            inputs = recorder.made
+            if not any(
+                isinstance(leaf, torch.Tensor)
+                for leaf in torch.utils._pytree.tree_leaves(value)
+            ):
+                raise ArgumentError(
+                    f"the expression gives no tensor but a "
+                    f"{type(value).__name__}"
+                )
+            module = make_fx(
+                function,
+                decomposition_table=decomposition_table(),
+                tracing_mode="fake",
+            )(*inputs)
+    except ArgumentError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or ["no message"]
+        raise ArgumentError(
+            f"the expression raises {type(error).__name__}: {lines[0]}"
+        ) from error
     refused = {
         n.name: reason
         for n in module.graph.nodes
@@ -184,6 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(options: argparse.Namespace) -> None:
     import polynest
 
+    with polynest.Target(options.target):
+        pass  # refuses names that nothing has, at any stage
     program, values = lower_expression(options.expression, options.seed)
     choices = {
         "target": options.target,

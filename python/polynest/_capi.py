@@ -672,6 +672,14 @@ def _exception(handle: int) -> errors.PolynestError:
 # -- help for the object layer ---------------------------------------------------------
 
 
+def path_bytes(path: str | os.PathLike) -> bytes:
+    """The path as C takes it, which ends at a zero byte."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise errors.ArgumentError(f"the path {path!r} holds a zero byte")
+    return encoded
+
+
 def new_handle(function: str, *arguments: Any) -> int:
     """Calls a function whose last parameter receives a handle."""
     out = c_void_p()
@@ -753,7 +761,7 @@ def cache_options(
 ) -> CacheOptions:
     return CacheOptions(
         ctypes.sizeof(CacheOptions),
-        os.fsencode(directory) if directory is not None else None,
+        path_bytes(directory) if directory is not None else None,
         limit_bytes,
     )
 

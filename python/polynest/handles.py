@@ -90,7 +90,7 @@ class Target(Handle):
     @classmethod
     def from_file(cls, path: str | os.PathLike) -> "Target":
         self = cls.__new__(cls)
-        raw = _capi.new_handle("pn_target_create_from_file", os.fsencode(path))
+        raw = _capi.new_handle("pn_target_create_from_file", _capi.path_bytes(path))
         Handle.__init__(self, raw)
         return self
 
@@ -144,7 +144,7 @@ class Module(Handle):
         raw = _capi.new_handle(
             "pn_module_read_file",
             context.raw,
-            os.fsencode(path),
+            _capi.path_bytes(path),
             _capi.MODULE_FLAGS[flag],
         )
         Handle.__init__(self, raw)
@@ -163,7 +163,7 @@ class Module(Handle):
         return writer.text
 
     def write(self, path: str | os.PathLike, *, bytecode: bool = False) -> None:
-        _capi.lib().pn_module_write_file(self.raw, os.fsencode(path), bytecode)
+        _capi.lib().pn_module_write_file(self.raw, _capi.path_bytes(path), bytecode)
 
     def to_stage(
         self, stage: str, target: Target, options: "Options | None" = None
@@ -223,8 +223,8 @@ class Module(Handle):
             self.raw,
             target.raw,
             (options or Options()).struct(),
-            os.fsencode(path),
-            os.fsencode(header) if header is not None else None,
+            _capi.path_bytes(path),
+            _capi.path_bytes(header) if header is not None else None,
         )
 
     def object_file(
@@ -237,7 +237,7 @@ class Module(Handle):
             self.raw,
             target.raw,
             (options or Options()).struct(),
-            os.fsencode(path),
+            _capi.path_bytes(path),
         )
 
 
@@ -290,7 +290,7 @@ class Executable(Handle):
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Executable":
         """A library written by `Module.library`."""
-        return cls(_capi.new_handle("pn_executable_load", os.fsencode(path)))
+        return cls(_capi.new_handle("pn_executable_load", _capi.path_bytes(path)))
 
     @property
     def entries(self) -> list[str]:

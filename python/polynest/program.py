@@ -552,7 +552,13 @@ class _Borrowed:
 
 
 def _target(target: str | Target) -> Any:
-    return _Borrowed(target) if isinstance(target, Target) else Target(target)
+    if isinstance(target, Target):
+        return _Borrowed(target)
+    if not isinstance(target, str):
+        raise errors.ArgumentError(
+            f"target is a {type(target).__name__}, not a name or a Target"
+        )
+    return Target(target)
 
 
 def _read(context: Context, source: str | bytes | os.PathLike) -> Module:

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from polynest import _capi
+from polynest import _capi, errors
 
 
 def set_thread_count(count: int) -> None:
     """For all later calls; 0 goes back to environment and affinity mask."""
-    _capi.lib().pn_thread_count_set(int(count))
+    count = int(count)
+    # What does not fit the C type would come out as another number.
+    if not -1 < count < 2**31:
+        raise errors.ArgumentError(f"{count} is no number of threads")
+    _capi.lib().pn_thread_count_set(count)
 
 
 def thread_count() -> int:

@@ -46,11 +46,21 @@ def test_seed():
     [
         ("1 +", "not an expression"),
         ("torch.mode(torch.randn(4))[0] + 1", "mode"),
+        ("foo(3)", "the expression raises NameError: name 'foo'"),
+        ("torch.ones(3) + torch.ones(4)", "raises RuntimeError: The size"),
+        ("torch.ones(3).sum().item()", "gives no tensor but a float"),
+        ("1 + 1", "gives no tensor but a int"),
+        ("None", "gives no tensor but a NoneType"),
     ],
 )
 def test_errors(capsys, expression, word):
     assert main(["-c", expression]) == 1
     assert word in capsys.readouterr().err
+
+
+def test_unknown_target(capsys):
+    assert main(["-c", "torch.ones(2) + 1", "--target", "nope"]) == 1
+    assert "nope" in capsys.readouterr().err
 
 
 def test_lists(capsys):

@@ -359,8 +359,16 @@ def test_thread_count():
     assert polynest.thread_count() == 1
     polynest.set_thread_count(0)
     assert polynest.thread_count() == before
-    with pytest.raises(errors.ArgumentError):
-        polynest.set_thread_count(-1)
+    for count in (-1, 2**31, 2**40, -(2**40)):
+        with pytest.raises(errors.ArgumentError):
+            polynest.set_thread_count(count)
+
+
+def test_wrong_kinds_of_arguments(tmp_path):
+    with pytest.raises(errors.ArgumentError, match="target is a int"):
+        polynest.compile(SCALAR, target=5)
+    with pytest.raises(errors.ArgumentError, match="zero byte"):
+        polynest.compile(f"{tmp_path}/a\0b.mlir")
 
 
 def test_missing_library():
