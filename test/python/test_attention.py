@@ -217,6 +217,14 @@ def test_masks_of_indices(shape, mask):
         close(got, exact, columns + size)
 
 
+def test_long_products():
+    """Long enough that sums end tile by tile, in the last of several blocks of a
+    depth that moves with the block of rows."""
+    args = [data((6, 700, 64), seed) for seed in range(3)]
+    got = polynest.compile(attention(6, 700, 700, 64, "causal"))(*args)
+    close(got, reference(*args, "causal", None), 764)
+
+
 @pytest.mark.parametrize(
     "place, value",
     list(itertools.product(["q", "k", "v"], [np.nan, np.inf, -np.inf])),
