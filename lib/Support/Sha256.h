@@ -14,10 +14,9 @@ PN_EXTERN_C_BEGIN
 
 #define PN_SHA256_BYTES 32
 
+/* Room for LLVM's state. */
 typedef struct pn_sha256 {
-  uint32_t state[8];
-  uint64_t size; /* bytes so far */
-  uint8_t block[64];
+  uint64_t storage[16];
 } pn_sha256_t;
 
 void pn_sha256_begin(pn_sha256_t *hash);
