@@ -88,7 +88,7 @@ private:
   void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
                       int64_t columnStride);
   void openFew(const CutLoop &cut, Value few);
-  void openColumns(const CutLoop *deep = nullptr, Value few = {});
+  void forColumns(const CutLoop *deep, Value few, function_ref<void()> body);
   void closePoints();
   void finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
                    AffineExpr column, AffineExpr panel = {},
@@ -462,11 +462,13 @@ void Emitter::pack(Value buffer, const ContractionOperand &operand,
                    const LoopGroup &outer, const LoopGroup &inner) {
   OpBuilder::InsertionGuard guard(builder);
   openPoints(outer.loops);
-  if (&operand == &decision.columnSide())
-    openColumns();
-  else
+  if (&operand == &decision.columnSide()) {
+    forColumns(nullptr, Value(),
+               [&] { storePacked(buffer, operand, outer, inner); });
+  } else {
     openPoints(inner.loops);
-  storePacked(buffer, operand, outer, inner);
+    storePacked(buffer, operand, outer, inner);
+  }
   closePoints();
 }
 
@@ -544,44 +546,66 @@ void Emitter::openFew(const CutLoop &cut, Value few) {
   pointOf[cut.loop] = point;
 }
 
-/// Opens the loops over the columns of a block, panel by panel; in each, if
-/// asked to, a few points of a loop of the depth.
-void Emitter::openColumns(const CutLoop *deep, Value few) {
+/// Runs `body` in loops over the columns of a block, panel by panel; in each,
+/// if asked to, over a few points of a loop of the depth. Whole panels have a
+/// constant number of columns, and with it whole vectors.
+void Emitter::forColumns(const CutLoop *deep, Value few,
+                         function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
   if (!decision.panels) {
     if (deep)
       openFew(*deep, few);
     openPoints(decision.columns.loops);
+    body();
     return;
   }
   int64_t nr = decision.plan.tile.nr;
   const CutLoop &wide = decision.columns.loops.back();
-  Bounds count = pointsOf(decision.columns), panels = count, lanes = count;
-  SmallVector<AffineExpr> panelCounts, laneCounts;
-  unsigned dims = count.map.getNumDims();
-  laneCounts.push_back(builder.getAffineConstantExpr(nr));
+  Bounds count = pointsOf(decision.columns), panels = count, rest = count;
+  unsigned dims = count.map.getNumDims(), symbols = count.map.getNumSymbols();
+  AffineExpr begin = builder.getAffineDimExpr(dims) * nr;
+  SmallVector<AffineExpr> panelCounts, fits;
+  SmallVector<AffineExpr> lanes{builder.getAffineConstantExpr(nr)};
   for (AffineExpr result : count.map.getResults()) {
     panelCounts.push_back(result.ceilDiv(nr));
-    if (!isExact(decision.columns, nr))
-      laneCounts.push_back(result - builder.getAffineDimExpr(dims) * nr);
+    lanes.push_back(result - begin);
+    fits.push_back(result - begin - nr);
   }
-  panels.map = AffineMap::get(dims, count.map.getNumSymbols(), panelCounts,
-                              builder.getContext());
+  panels.map = AffineMap::get(dims, symbols, panelCounts, builder.getContext());
   openPanel = makeLoop(panels).getInductionVar();
-  if (deep)
-    openFew(*deep, few);
-  lanes.operands.insert(lanes.operands.begin() + dims, openPanel);
-  std::tie(lanes.map, lanes.operands) =
-      compose(AffineMap::get(dims + 1, count.map.getNumSymbols(), laneCounts,
-                             builder.getContext()),
-              lanes.operands);
-  openLane = makeLoop(lanes).getInductionVar();
-  auto point = AffineApplyOp::create(
-      builder, loc,
-      AffineMap::get(
-          2, 0, builder.getAffineDimExpr(0) * nr + builder.getAffineDimExpr(1)),
-      ValueRange{openPanel, openLane});
-  applies.push_back(point);
-  pointOf[wide.loop] = point;
+  auto runLanes = [&](const Bounds &bounds) {
+    OpBuilder::InsertionGuard inner(builder);
+    if (deep)
+      openFew(*deep, few);
+    openLane = makeLoop(bounds).getInductionVar();
+    auto point =
+        AffineApplyOp::create(builder, loc,
+                              AffineMap::get(2, 0,
+                                             builder.getAffineDimExpr(0) * nr +
+                                                 builder.getAffineDimExpr(1)),
+                              ValueRange{openPanel, openLane});
+    applies.push_back(point);
+    pointOf[wide.loop] = point;
+    body();
+  };
+  Bounds full{builder.getConstantAffineMap(nr), {}};
+  if (isExact(decision.columns, nr)) {
+    runLanes(full);
+    return;
+  }
+  SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
+  operands.insert(operands.begin() + dims, openPanel);
+  std::tie(rest.map, rest.operands) = compose(
+      AffineMap::get(dims + 1, symbols, lanes, builder.getContext()), operands);
+  auto isFull =
+      AffineIfOp::create(builder, loc,
+                         IntegerSet::get(dims + 1, symbols, fits,
+                                         SmallVector<bool>(fits.size(), false)),
+                         operands, /*withElseRegion=*/true);
+  builder.setInsertionPoint(isFull.getThenBlock()->getTerminator());
+  runLanes(full);
+  builder.setInsertionPoint(isFull.getElseBlock()->getTerminator());
+  runLanes(rest);
 }
 
 void Emitter::closePoints() {
@@ -639,8 +663,9 @@ Value Emitter::packAhead(int64_t columnStride) {
     const CutLoop &deep = depth.loops.back();
     Value few = makeLoop(boundsOf(deep, 1), packedRows).getInductionVar();
     openBlocks(decision.columns);
-    openColumns(&deep, few);
-    storePacked(buffer, decision.columnSide(), depth, decision.columns);
+    forColumns(&deep, few, [&] {
+      storePacked(buffer, decision.columnSide(), depth, decision.columns);
+    });
     closePoints();
   }
   for (const LoopGroup *group : {&decision.batch, &decision.columns})

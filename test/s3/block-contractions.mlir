@@ -37,8 +37,9 @@
 //       CHECK: affine.for %[[FEW:.+]] = 0 to 512 step 8 {
 //  CHECK-NEXT: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[P:.+]] = 0 to min #{{.+}}(%[[JB]]) {
-//  CHECK-NEXT: affine.for %[[K:.+]] = 0 to 8 {
-//       CHECK: affine.for %[[L:.+]] = 0 to {{min|64}}
+//   AVX2-NEXT: affine.if
+//       CHECK: affine.for %[[K:.+]] = 0 to 8 {
+//       CHECK: affine.for %[[L:.+]] = 0 to {{24|64}} {
 //       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[FEW]] + %[[K]], %[[JB]]
 //       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[FEW]] + %[[K]], %[[L]]]
 //
