@@ -8,6 +8,7 @@
 // bf16 are computed in f32 and rounded once.
 // Profitable always on processors with a fused multiply-add: the result
 // vectorizes, a library call does not.
+// Functions of neighbouring vectors take turns operation by operation.
 // Limits: element types other than f16, bf16, f32, f64 and tensors are
 // declined. Operations that are an instruction stay as they are. Huge arguments
 // of sin, cos and tan take a branch.
@@ -215,6 +216,53 @@ static SmallVector<Value> expand(Operation *op, StringRef name) {
   return {e.make<arith::MinimumFOp>(low.value, op->getOperand(2)).value};
 }
 
+/// Vectors whose functions are computed at once, operation by operation: one
+/// function is a long chain, and what a processor looks ahead over holds the
+/// rest of a few of them only.
+static constexpr size_t mostAbreast = 4;
+
+/// Operations with the functions that they are.
+using Functions = ArrayRef<std::pair<Operation *, StringRef>>;
+
+/// True if `next` stands right behind the others, is the same function, and
+/// needs none of their results.
+static bool isAlike(Functions others, Operation *next) {
+  Operation *last = others.back().first;
+  return last->getNextNode() == next && last->getName() == next->getName() &&
+         last->getOperandTypes() == next->getOperandTypes() &&
+         llvm::none_of(next->getOperands(), [&](Value operand) {
+           return llvm::any_of(others, [&](const auto &other) {
+             return other.first == operand.getDefiningOp();
+           });
+         });
+}
+
+/// Expands neighbours that are alike. None needs another's result, so that
+/// their operations may take turns.
+static void expandAbreast(Functions alike) {
+  Operation *behind = alike.back().first->getNextNode();
+  SmallVector<SmallVector<Operation *>, mostAbreast> made;
+  for (auto [op, name] : alike) {
+    Operation *before = op->getPrevNode();
+    Block *block = op->getBlock();
+    SmallVector<Value> results = expand(op, name);
+    made.emplace_back();
+    for (Operation *next = before ? before->getNextNode() : &block->front();
+         next != op; next = next->getNextNode())
+      made.back().push_back(next);
+    op->replaceAllUsesWith(results);
+    op->erase();
+  }
+  bool isEven = llvm::all_of(made, [&](const SmallVector<Operation *> &list) {
+    return list.size() == made.front().size();
+  });
+  if (made.size() == 1 || !isEven)
+    return;
+  for (size_t step = 0; step < made.front().size(); ++step)
+    for (const SmallVector<Operation *> &list : made)
+      list[step]->moveBefore(behind);
+}
+
 namespace {
 struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
   using LowerMathBase::LowerMathBase;
@@ -250,10 +298,14 @@ struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
       remark(RemarkKind::Declined, op->getLoc(), "lower-math", reason)
           << arg("operation", name);
     });
-    for (auto [op, name] : found) {
-      SmallVector<Value> results = expand(op, name);
-      op->replaceAllUsesWith(results);
-      op->erase();
+    for (size_t begin = 0; begin < found.size();) {
+      size_t end = begin + 1;
+      while (
+          end < found.size() && end - begin < mostAbreast &&
+          isAlike(ArrayRef(found).slice(begin, end - begin), found[end].first))
+        ++end;
+      expandAbreast(ArrayRef(found).slice(begin, end - begin));
+      begin = end;
     }
     numApplied += found.size();
   }

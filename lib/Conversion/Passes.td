@@ -491,7 +491,8 @@ def LowerMath : Pass<"polynest-lower-math"> {
     fast-math flag, so that loops over them vectorize. Special values follow
     C's Annex F; `docs/vector-math.md` has the measured errors. f16 and bf16 are
     computed in f32 and rounded once. sin, cos and tan have a branch for huge
-    arguments, taken if any lane needs it.
+    arguments, taken if any lane needs it. Up to four neighbours that are the same
+    function of different vectors take turns operation by operation.
 
     Operations with an instruction of their own stay: `absf`, `absi`,
     `copysign`, `ctlz`, `cttz`, `ctpop`, `fma`, and in f32 and f64 `ceil`,

@@ -496,6 +496,23 @@ static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
   return count;
 }
 
+/// True if functions of the lanes are computed. One is a long chain of
+/// operations; polynest-lower-math lets those of a few vectors take turns.
+static bool computesFunctions(AffineForOp loop, const LaneFacts &facts) {
+  return loop
+      ->walk([&](Operation *op) {
+        return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                       getOpCost(op) >= 15 &&
+                       anyVarying(op->getResults(), facts)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Vectors of functions side by side with sums, and without.
+static constexpr unsigned functionsOfSums = 4, functionsAlone = 3;
+
 /// Cost for each vector of what is computed in an iteration besides
 /// accumulation.
 static double costBesideSums(AffineForOp loop, const LaneFacts &facts,
@@ -624,6 +641,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
     double others = costBesideSums(loop, facts, sums);
     unsigned wanted = std::ceil(machine.fmaLatency * machine.fmaPorts /
                                 std::max(double(accumulators), others / 2));
+    if (computesFunctions(loop, facts))
+      wanted = std::max(wanted, functionsOfSums);
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
     most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u),
@@ -631,6 +650,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
   } else {
     ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
+    if (computesFunctions(loop, facts))
+      most = std::max(most, functionsAlone);
   }
   if (!facts.squares.empty() && width <= maxSquareLanes)
     most = std::min(most, mostOfSquares(loop, facts, width));

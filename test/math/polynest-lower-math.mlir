@@ -1,7 +1,8 @@
 // Properties: no math operation but the instructions is left, whatever shape
 // and type (@all_unary, @shapes, @narrow); huge arguments sit behind a branch
-// (@branch); known powers are products (@known_power); a second run changes
-// nothing; only the listed operations are expanded (prefix OPS).
+// (@branch); known powers are products (@known_power); functions of neighbouring
+// vectors take turns operation by operation (@abreast: five are four and one), but
+// not where one needs another's result (@chained); a second run changes nothing; only the listed operations are expanded (prefix OPS).
 // RUN: polynest-opt %s --polynest-lower-math | FileCheck %s
 // RUN: polynest-opt %s --polynest-lower-math > %t.once
 // RUN: polynest-opt %t.once --polynest-lower-math | diff %t.once -
@@ -126,4 +127,50 @@ func.func @instructions(%x: vector<8xf32>, %n: vector<8xi32>) -> (vector<8xf32>,
   %4 = math.sqrt %3 : vector<8xf32>
   %5 = math.ctpop %n : vector<8xi32>
   return %4, %5 : vector<8xf32>, vector<8xi32>
+}
+
+// CHECK-LABEL: func @abreast
+//  CHECK-SAME: (%[[A:[^:]+]]: vector<8xf32>, %[[B:[^:]+]]: vector<8xf32>)
+//       CHECK: math.sqrt %[[A]]
+//   CHECK-NOT: arith.divf
+//       CHECK: math.sqrt %[[B]]
+//   CHECK-NOT: arith.divf
+//       CHECK: math.sqrt %[[A]]
+//   CHECK-NOT: arith.divf
+//       CHECK: math.sqrt %[[B]]
+//   CHECK-NOT: math.sqrt
+//       CHECK: arith.divf
+//   CHECK-NOT: math.sqrt
+//       CHECK: arith.divf
+//   CHECK-NOT: math.sqrt
+//       CHECK: arith.divf
+//   CHECK-NOT: math.sqrt
+//       CHECK: arith.divf
+//       CHECK: math.sqrt %[[A]]
+//       CHECK: arith.divf
+//       CHECK: return
+func.func @abreast(%a: vector<8xf32>, %b: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
+  %0 = math.rsqrt %a : vector<8xf32>
+  %1 = math.rsqrt %b : vector<8xf32>
+  %2 = math.rsqrt %a : vector<8xf32>
+  %3 = math.rsqrt %b : vector<8xf32>
+  %4 = math.rsqrt %a : vector<8xf32>
+  return %0, %1, %2, %3, %4 : vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>
+}
+
+// The third needs the first.
+// CHECK-LABEL: func @chained
+//  CHECK-SAME: (%[[A:[^:]+]]: vector<8xf32>, %[[B:[^:]+]]: vector<8xf32>)
+//       CHECK: %[[SA:.+]] = math.sqrt %[[A]]
+//       CHECK: math.sqrt %[[B]]
+//       CHECK: %[[R:.+]] = arith.divf %{{.+}}, %[[SA]]
+//       CHECK: arith.divf
+//       CHECK: math.sqrt %[[R]]
+//       CHECK: arith.divf
+//       CHECK: return
+func.func @chained(%a: vector<8xf32>, %b: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %0 = math.rsqrt %a : vector<8xf32>
+  %1 = math.rsqrt %b : vector<8xf32>
+  %2 = math.rsqrt %0 : vector<8xf32>
+  return %1, %2 : vector<8xf32>, vector<8xf32>
 }

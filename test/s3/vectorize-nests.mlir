@@ -614,9 +614,10 @@ func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
 }
 
 // An exp takes 15 cycles, in which a sum need not wait for the one before: two
-// accumulators, ceil(4 * 2 / (15 / 2)), and not eight.
+// accumulators would do, ceil(4 * 2 / (15 / 2)), and not eight; four, as four
+// exponentials take turns.
 // CHECK-LABEL: func @sum_of_exp
-//       CHECK: affine.for %{{.+}} = 0 to 1024 step 16 iter_args
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 32 iter_args
 //       CHECK: return
 func.func @sum_of_exp(%X: memref<1024xf32>,
                       %Y: memref<1xf32> {polynest.result}) {
@@ -628,5 +629,36 @@ func.func @sum_of_exp(%X: memref<1024xf32>,
     affine.yield %s : f32
   }
   affine.store %r, %Y[0] : memref<1xf32>
+  return
+}
+
+// Of 15 operations and more one vector would be enough; three functions take
+// turns. 128 vectors are 42 groups of three, and two.
+// CHECK-LABEL: func @long_function
+//       CHECK: affine.for %{{.+}} = 0 to 1008 step 24
+//       CHECK: math.tanh
+//       CHECK: math.tanh
+//       CHECK: math.tanh
+//   CHECK-NOT: math.tanh
+//       CHECK: affine.vector_store
+//       CHECK: return
+func.func @long_function(%X: memref<1024xf32>, %Y: memref<1024xf32> {polynest.result}) {
+  affine.for %i = 0 to 1024 {
+    %x = affine.load %X[%i] : memref<1024xf32>
+    %0 = arith.mulf %x, %x : f32
+    %1 = arith.mulf %0, %x : f32
+    %2 = arith.addf %1, %x : f32
+    %3 = arith.mulf %2, %2 : f32
+    %4 = arith.addf %3, %x : f32
+    %5 = arith.mulf %4, %4 : f32
+    %6 = arith.addf %5, %x : f32
+    %7 = arith.mulf %6, %6 : f32
+    %8 = arith.addf %7, %x : f32
+    %9 = arith.mulf %8, %8 : f32
+    %10 = arith.addf %9, %x : f32
+    %11 = arith.mulf %10, %10 : f32
+    %12 = math.tanh %11 : f32
+    affine.store %12, %Y[%i] : memref<1024xf32>
+  }
   return
 }
