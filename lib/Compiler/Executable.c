@@ -43,9 +43,10 @@ struct pn_executable {
   pn_code_t code;
   pn_signature_t signature;
   pn_entry_t *entries;
+  pn_context_node_t *_Atomic spare; /* a free one, to be had without a lock */
   pthread_mutex_t lock;
-  pn_context_node_t *free_contexts;
-  pn_cache_t *cache; /* where others may find it, or NULL */
+  pn_context_node_t *free_contexts; /* more of them */
+  pn_cache_t *cache;                /* where others may find it, or NULL */
   char cache_key[PN_CACHE_KEY_TEXT + 1];
 };
 
@@ -166,14 +167,21 @@ static bool drop_reference(pn_executable_t *executable) {
   return atomic_fetch_sub(&executable->references, 1) == 1;
 }
 
+static void destroy_context(pn_context_node_t *node) {
+  if (!node)
+    return;
+  pn_rt_context_destroy(node->ctx);
+  free(node);
+}
+
 void pn_executable_release(pn_executable_t *executable) {
   if (!executable || !drop_reference(executable))
     return;
+  destroy_context(atomic_load(&executable->spare));
   while (executable->free_contexts) {
     pn_context_node_t *node = executable->free_contexts;
     executable->free_contexts = node->next;
-    pn_rt_context_destroy(node->ctx);
-    free(node);
+    destroy_context(node);
   }
   pn_signature_clear(&executable->signature);
   free(executable->entries);
@@ -543,6 +551,9 @@ static pn_error_t *check_overlap(const pn_entry_t *entry,
 
 /* Takes a free call context or makes one. */
 static pn_context_node_t *acquire_context(pn_executable_t *executable) {
+  pn_context_node_t *spare = atomic_exchange(&executable->spare, NULL);
+  if (spare)
+    return spare;
   (void)pthread_mutex_lock(&executable->lock);
   pn_context_node_t *node = executable->free_contexts;
   if (node)
@@ -560,6 +571,9 @@ static pn_context_node_t *acquire_context(pn_executable_t *executable) {
 
 static void release_context(pn_executable_t *executable,
                             pn_context_node_t *node) {
+  pn_context_node_t *none = NULL;
+  if (atomic_compare_exchange_strong(&executable->spare, &none, node))
+    return;
   (void)pthread_mutex_lock(&executable->lock);
   node->next = executable->free_contexts;
   executable->free_contexts = node;

@@ -799,7 +799,23 @@ def value_type(entry: int, index: int, is_input: bool) -> tuple | None:
     return out.dtype, sizes, strides
 
 
+def array_address(a: Any) -> int:
+    """Where the elements of a NumPy array begin. The first field of the array
+    object behind Python's own head, as every extension that was built against
+    NumPy reads it; __array_interface__ takes five times as long."""
+    return _pointer_at(id(a) + _HEAD_BYTES).value or 0
+
+
+_pointer_at = c_void_p.from_address
+_HEAD_BYTES = object.__basicsize__
+
 _WORDS = ctypes.sizeof(Memref) // 8
+
+
+def check(error: int | None) -> None:
+    """Raises the exception for an error object, if it is one."""
+    if error is not None:
+        raise _exception(error)
 
 
 class CallBlock:
@@ -809,7 +825,16 @@ class CallBlock:
     Used by one thread at a time.
     """
 
-    __slots__ = ("_keep", "words", "inputs", "results", "counts")
+    __slots__ = (
+        "_keep",
+        "words",
+        "inputs",
+        "results",
+        "counts",
+        "_callee",
+        "function",
+        "arguments",
+    )
 
     def __init__(
         self, inputs: Sequence[tuple], results: Sequence[tuple]
@@ -842,18 +867,39 @@ class CallBlock:
             POINTER(Memref),
         )
         self.counts = (len(inputs), len(results))
+        self._callee = self.function = self.arguments = None
 
     def set_pointer(self, index: int, address: int) -> None:
         self.words[index * _WORDS] = address
 
-    def invoke(self, entry: int) -> None:
+    def prepare(self, name: str, callee: int) -> None:
+        """Arguments that need no conversion, for a function that converts and
+        checks nothing: both take longer than a small call. What
+        `function(*arguments)` returns is for `check`."""
         n_in, n_out = self.counts
-        lib().pn_entry_invoke(entry, self.inputs, n_in, self.results, n_out)
+        library = lib()
+        self._callee = callee
+        self.function = library._FuncPtr((name, library))
+        self.function.restype = c_void_p
+        self.arguments = (
+            c_void_p(callee),
+            self.inputs,
+            c_size_t(n_in),
+            self.results,
+            c_size_t(n_out),
+        )
+
+    def invoke(self, entry: int) -> None:
+        if self._callee != entry:
+            self.prepare("pn_entry_invoke", entry)
+        check(self.function(*self.arguments))
 
     def invoke_state(self, state: int) -> None:
-        """The same with the constants bound: inputs are the others."""
-        n_in, n_out = self.counts
-        lib().pn_state_invoke(state, self.inputs, n_in, self.results, n_out)
+        """The same with the constants bound: inputs are the others. A block is
+        for entries or for states."""
+        if self._callee != state:
+            self.prepare("pn_state_invoke", state)
+        check(self.function(*self.arguments))
 
 
 WORDS = _WORDS

@@ -55,15 +55,29 @@ def _torch_names() -> dict[str, Any]:
 class _Call:
     """Everything about calls with one kind and shape of arguments."""
 
-    __slots__ = ("blocks", "make_block", "results", "wrap", "inputs")
+    __slots__ = ("blocks", "make_block", "results", "quick")
 
-    def __init__(self, inputs, results, wrap, make_block) -> None:
-        self.inputs = inputs
+    def __init__(self, results, make_block) -> None:
         self.results = results
-        self.wrap = wrap
         self.make_block = make_block
+        self.quick: Callable | None = None
         # Blocks not in use; each call takes one, so that threads never share.
         self.blocks: list[_capi.CallBlock] = []
+
+
+def _new_block(
+    entry: int, state: State | None, inputs: list, results: list
+) -> _capi.CallBlock:
+    block = _capi.CallBlock(inputs, results)
+    if state is None:
+        block.prepare("pn_entry_invoke", entry)
+    else:
+        block.prepare("pn_state_invoke", state.raw)
+    return block
+
+
+def _not_yet(arguments: Sequence[Any]) -> None:
+    """Stands for a quick call before there is one."""
 
 
 class Program:
@@ -108,6 +122,8 @@ class Program:
         ]
         self._state: State | None = None
         self._calls: dict[Any, _Call] = {}
+        # What the last call was like, see _unrolled.
+        self._quick: Callable = _not_yet
 
     @property
     def timing(self) -> dict[str, int]:
@@ -124,35 +140,34 @@ class Program:
 
     def __call__(self, *arguments: Any) -> Any:
         """One result, a tuple of several, or None."""
-        results = self.call(arguments)
+        results = self._quick(arguments)
+        if results is None:
+            results = self.call(arguments)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
 
     def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """The same, all results in a list."""
         self.executable.raw  # refuses a closed executable
-        if not _PLAIN_NUMBERS.isdisjoint(map(type, arguments)):
-            arguments = self._with_arrays(arguments)
-        if self._written:
-            self._check_writable(arguments)
-        # What stands in for arguments lives until the call is over.
-        kept: list[Any] = []
-        views = [_view(a, i, kept) for i, a in enumerate(arguments)]
-        key = tuple(v[1:] for v in views)
-        call = self._calls.get(key)
+        addresses: list[int] = []
+        # Each call with arrays that it writes has to look whether it may.
+        key = None if self._written else _quick_key(arguments, addresses)
+        call = self._calls.get(key) if key is not None else None
         if call is None:
-            call = self._prepare(views)
-            if len(self._calls) >= 64:
-                # Shapes that never come back must not pile up.
-                self._calls.clear()
-            self._calls[key] = call
+            call, arguments, addresses = self._find(arguments, key)
+        elif key is not None:
+            # The second call of its kind.
+            if call.quick is None:
+                call.quick = self._unrolled(arguments, call)
+            self._quick = call.quick
         try:
             block = call.blocks.pop()
         except IndexError:
             block = call.make_block()
         words, step, at = block.words, _capi.WORDS, 0
-        for view in views:
-            words[at] = view[0]
+        for address in addresses:
+            words[at] = address
             at += step
         results = []
         for make in call.results:
@@ -160,12 +175,98 @@ class Program:
             words[at] = address
             at += step
             results.append(result)
-        if self._state is None:
-            block.invoke(self._entry)
-        else:
-            block.invoke_state(self._state.raw)
+        _capi.check(block.function(*block.arguments))
         call.blocks.append(block)
         return results
+
+    def _unrolled(self, arguments: Sequence[Any], call: _Call) -> Callable:
+        """A call with arrays and tensors like these, without loops and lookups:
+        they take longer than the rest of a small call. The function returns None
+        for others."""
+        names: dict[str, Any] = {
+            "executable": self.executable,
+            "state": self._state,
+            "address_of": _capi.array_address,
+            "check": _capi.check,
+            "blocks": call.blocks,
+            "new": call.make_block,
+        }
+        lines = [
+            "def quick(a):",
+            f"    if len(a) != {len(arguments)} or executable._raw is None:",
+            "        return None",
+            "    try:",
+            "        pass",
+        ]
+        for i, a in enumerate(arguments):
+            is_tensor = not hasattr(a, "__array_interface__")
+            strides = a.stride() if is_tensor else a.strides
+            names |= {f"k{i}": type(a), f"d{i}": a.dtype}
+            names |= {f"n{i}": a.shape, f"s{i}": strides}
+            lines += [
+                f"        t = a[{i}]",
+                f"        if type(t) is not k{i} or t.dtype is not d{i} or "
+                f"t.shape != n{i} or "
+                + (
+                    f"t.stride() != s{i} or not t.is_cpu or t.is_neg():"
+                    if is_tensor
+                    else f"t.strides != s{i}:"
+                ),
+                "            return None",
+                f"        p{i} = "
+                + ("t.data_ptr()" if is_tensor else "address_of(t)"),
+            ]
+        lines += [
+            "    except RuntimeError:",
+            "        return None",
+            "    try:",
+            "        block = blocks.pop()",
+            "    except IndexError:",
+            "        block = new()",
+            "    words = block.words",
+        ]
+        count, step = len(arguments), _capi.WORDS
+        lines += [f"    words[{step * i}] = p{i}" for i in range(count)]
+        for k, make in enumerate(call.results):
+            names[f"m{k}"] = make
+            lines.append(f"    words[{step * (count + k)}], r{k} = m{k}()")
+        lines += [
+            "    error = block.function(*block.arguments)",
+            "    if error is not None:",
+            "        check(error)",
+            "    blocks.append(block)",
+            "    return ["
+            + ", ".join(f"r{k}" for k in range(len(call.results)))
+            + "]",
+        ]
+        exec("\n".join(lines), names)
+        # Not among its own globals: a cycle would keep the code for long.
+        return names.pop("quick")
+
+    def _find(
+        self, arguments: Sequence[Any], quick_key: tuple | None
+    ) -> tuple[_Call, list[Any], list[int]]:
+        """What stands behind the quick way: all kinds of arguments, which are
+        checked. Returns what has to stay until the call is over, and the
+        addresses."""
+        if not _PLAIN_NUMBERS.isdisjoint(map(type, arguments)):
+            arguments = self._with_arrays(arguments)
+        if self._written:
+            self._check_writable(arguments)
+        # What stands in for arguments lives until the call is over.
+        kept: list[Any] = [arguments]
+        views = [_view(a, i, kept) for i, a in enumerate(arguments)]
+        key = tuple(v[1:] for v in views)
+        call = self._calls.get(key)
+        if call is None:
+            call = self._prepare(views)
+        if len(self._calls) >= 128:
+            # Shapes that never come back must not pile up.
+            self._calls.clear()
+        self._calls[key] = call
+        if quick_key is not None:
+            self._calls[quick_key] = call
+        return call, kept, [v[0] for v in views]
 
     def _with_constants(self, inputs: list[tuple]) -> list[tuple]:
         """All inputs of the entry, from those that a call passes."""
@@ -233,8 +334,10 @@ class Program:
             self._maker(_NUMBERS[number], s, as_torch)
             for number, s, _ in results
         ]
+        entry, state = self._entry, self._state
+        # Not `self`, which holds the call.
         return _Call(
-            inputs, makers, None, lambda: _capi.CallBlock(inputs, results)
+            makers, lambda: _new_block(entry, state, inputs, results)
         )
 
     def _check_input(self, i: int, view: tuple) -> tuple:
@@ -287,9 +390,11 @@ class Program:
 
             return make_pooled
 
+        empty, address_of = numpy.empty, _capi.array_address
+
         def make():
-            out = numpy.empty(sizes, np_type)
-            return out.ctypes.data, out
+            out = empty(sizes, np_type)
+            return address_of(out), out
 
         return make
 
@@ -309,6 +414,7 @@ class BoundProgram(Program):
         ]
         self.constants = []
         self._calls = {}
+        self._quick = _not_yet
         chosen = program.constants
         if len(constants) != len(chosen):
             raise errors.SignatureError(
@@ -363,11 +469,16 @@ def torch_maker(
             return address, from_dlpack(capsule)
 
         return make_pooled
-    shape = tuple(sizes)
-    empty = torch.empty
+    shape, strides, step = tuple(sizes), [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    strides = tuple(reversed(strides))
+    # It takes two thirds of the time of torch.empty.
+    empty = torch.empty_strided
 
     def make():
-        out = empty(shape, dtype=torch_type)
+        out = empty(shape, strides, dtype=torch_type)
         return out.data_ptr(), out
 
     return make
@@ -435,6 +546,36 @@ def _settled(a: Any) -> Any:
     if torch is not None and isinstance(a, torch.Tensor):
         return a.resolve_conj().resolve_neg()
     return a
+
+
+def _quick_key(
+    arguments: Sequence[Any], addresses: list[int]
+) -> tuple | None:
+    """All that decides about a call of plain arrays and tensors, whose addresses
+    are appended; None where there is anything else. Equal for calls that
+    `_view` takes for equal, though not the other way round."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    array = None if numpy is None else numpy.ndarray
+    tensor = None if torch is None else torch.Tensor
+    address_of = _capi.array_address
+    key = []
+    try:
+        for a in arguments:
+            kind = type(a)
+            if kind is tensor:
+                if not a.is_cpu or a.is_neg():
+                    return None
+                key += (a.dtype, a.shape, a.stride())
+                addresses.append(a.data_ptr())
+            elif kind is array:
+                key += (a.dtype, a.shape, a.strides)
+                addresses.append(address_of(a))
+            else:
+                return None
+    except RuntimeError:
+        # Sparse tensors have no strides.
+        return None
+    return tuple(key)
 
 
 def _view(a: Any, index: int, kept: list[Any]) -> tuple:

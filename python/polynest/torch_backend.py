@@ -217,12 +217,10 @@ _PROGRAMS_LOCK = threading.Lock()
 
 
 def _program(
-    text: str,
-    options: dict[str, Any],
-    constants: Sequence[int] = (),
-    cache: Cache | None = None,
+    text: str, options: dict[str, Any], constants: Sequence[int] = ()
 ) -> Program:
     """The compiled text; `constants` are inputs that will be bound once."""
+    cache = default_cache() if options["cache"] else None
     key = (
         text,
         tuple(constants),
@@ -355,9 +353,7 @@ class Runner:
         try:
             block = signature.blocks.pop()
         except IndexError:
-            block = signature.block()
-            for place, address, _ in self._constants:
-                block.words[place] = address
+            block = self.new_block(signature)
         words = block.words
         held = None
         # A local reference: another thread may bind anew during this call.
@@ -387,6 +383,13 @@ class Runner:
             if permutation is not None:
                 results[i] = results[i].permute(permutation)
         return results
+
+    def new_block(self, signature: _Signature) -> _capi.CallBlock:
+        block = signature.block()
+        block.prepare("pn_entry_invoke", self._entry)
+        for place, address, _ in self._constants:
+            block.words[place] = address
+        return block
 
     def _binding(self, arguments: Sequence[Any]) -> tuple[list, State, list]:
         """What `_bound` holds, for the frozen arguments as they are now."""
@@ -552,13 +555,11 @@ class GraphCompiler:
         kind: str,
         kinds: dict[int, str],
         seen: list[GraphReport] | None = None,
-        cache: Cache | None = None,
     ) -> None:
         self.options = options
         self.seen = seen
         self.kinds = kinds
         self.report = GraphReport(kind)
-        self.cache = cache
         # What a direct entry of the cache needs, where the graph became one
         # program with nothing around it.
         self.straight: _Straight | None = None
@@ -599,9 +600,9 @@ class GraphCompiler:
     def _find_or_compile(self, module, kinds) -> tuple:
         """Rejected nodes, regions, levels of nodes, and of each region
         program, sources and code."""
-        cache = self.cache
-        if cache is None:
+        if not self.options["cache"]:
             return self._compile_all(module, kinds)
+        cache = default_cache()
         start = time.perf_counter()
         with Target(self.options["target"]) as target:
             try:
@@ -685,7 +686,7 @@ class GraphCompiler:
         self.report.frontend_s += middle - start
         try:
             program = _program(
-                lowered.text, self.options, self._frozen(lowered), self.cache
+                lowered.text, self.options, self._frozen(lowered)
             )
         except (
             errors.UnsupportedError,
@@ -1055,7 +1056,8 @@ def polynest(
     checked = _checked_options(options)
     kinds = _input_kinds(example_inputs)
     # Whoever asks what becomes of a graph wants it compiled.
-    cache = default_cache() if checked["cache"] and _seen is None else None
+    checked["cache"] = checked["cache"] and _seen is None
+    cache = default_cache() if checked["cache"] else None
     key = _direct_key(module, example_inputs, kinds, checked) if cache else None
     found = _find_direct(cache, key, checked) if key else None
     if found is not None:
@@ -1097,6 +1099,9 @@ def _direct_call(straight: _Straight, results: str) -> Callable:
     runner = Runner(
         straight.program, straight.lowered, results, straight.places
     )
+    quick = _unrolled(runner, straight.plan)
+    if quick is not None:
+        return quick
     if straight.plan == [(0, i) for i in range(len(straight.plan))]:
         return lambda *arguments: runner(*arguments)
 
@@ -1105,6 +1110,62 @@ def _direct_call(straight: _Straight, results: str) -> Callable:
         return [outs[x] if sort == 0 else x for sort, x in straight.plan]
 
     return call
+
+
+def _unrolled(runner: Runner, plan: torch_cache.Plan) -> Callable | None:
+    """What the runner does at a call, without its loops and branches, as text
+    that is compiled: those take as long as the rest of a small call. None where
+    there is more to do."""
+    signature = runner._fixed
+    if (
+        signature is None
+        or runner._frozen
+        or runner._scalars
+        or runner._constants
+        or any(p is not None for p in runner._permutations)
+    ):
+        return None
+    names: dict[str, Any] = {
+        "blocks": signature.blocks,
+        "new": lambda: runner.new_block(signature),
+        "fit": _as_expected,
+        "check": _capi.check,
+    }
+    lines = [
+        "def call(*a):",
+        "    try:",
+        "        block = blocks.pop()",
+        "    except IndexError:",
+        "        block = new()",
+        "    words = block.words",
+    ]
+    for k, (place, source, strides) in enumerate(runner._tensors):
+        names[f"s{k}"] = strides
+        lines += [
+            f"    t{k} = a[{source}]",
+            f"    if t{k}.stride() != s{k}:",
+            f"        t{k} = fit(t{k}, s{k})",
+            f"    words[{place}] = t{k}.data_ptr()",
+        ]
+    at = len(runner._passed) * _capi.WORDS
+    for k, make in enumerate(signature.makers):
+        names[f"m{k}"] = make
+        lines.append(f"    words[{at}], r{k} = m{k}()")
+        at += _capi.WORDS
+    outs = []
+    for k, (sort, value) in enumerate(plan):
+        names[f"v{k}"] = value
+        outs.append(f"r{value}" if sort == 0 else f"v{k}")
+    lines += [
+        "    error = block.function(*block.arguments)",
+        "    if error is not None:",
+        "        check(error)",
+        "    blocks.append(block)",
+        f"    return [{', '.join(outs)}]",
+    ]
+    exec("\n".join(lines), names)
+    # Not among its own globals: a cycle would keep the code for long.
+    return names.pop("call")
 
 
 def _compile_anew(
@@ -1122,7 +1183,7 @@ def _compile_anew(
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            compiler = GraphCompiler(options, kind, kinds, seen, cache)
+            compiler = GraphCompiler(options, kind, kinds, seen)
             plain = kind == "inference" and torch_cache.needs_no_wrapper(
                 graph.graph, len(example_inputs)
             )
@@ -1138,13 +1199,13 @@ def _compile_anew(
         inference_compiler=compiler("inference"),
         decompositions=decomposition_table(),
     )(module, example_inputs)
-    if key is None or len(compilers) != 1:
+    if len(compilers) != 1:
         return built
     only, plain = compilers[0]
     straight = only.straight
     if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
         return built
-    if -1 not in straight.places:
+    if key is not None and -1 not in straight.places:
         torch_cache.store_direct(
             cache,
             key,
@@ -1154,4 +1215,5 @@ def _compile_anew(
             straight.plan,
             only.report.ops,
         )
-    return built
+    # Without AOTAutograd's wrapper, which takes longer than a small call.
+    return _direct_call(straight, options["results"])

@@ -585,3 +585,140 @@ func.func @f(%a: tensor<20x400xf32>) -> tensor<20x400xf32> {
         assert x.is_neg()
         assert torch.equal(program(x), torch.full((20, 400), -2.0))
     assert torch.equal(ones, torch.ones(20, 400))
+
+
+# -- calls that were seen before ---------------------------------------------------
+
+_ADD = """
+func.func @f(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %r = arith.addf %a, %b : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def test_calls_of_changing_kinds():
+    """Each kind twice and more, so that the quick way is taken, and left."""
+    torch = pytest.importorskip("torch")
+    program = polynest.compile(_ADD)
+    x = np.arange(24, dtype=np.float32)
+    t = torch.arange(24, dtype=torch.float32)
+    negated = torch.complex(t, t + 1).conj().imag
+    assert negated.is_neg()
+    arguments = [
+        (x, x[::-1]),
+        (x[:7], x[7:14]),
+        (x[::2], x[1::2]),
+        (t, t.flip(0)),
+        (t[:7], t[7:14]),
+        (t[::2], t[1::2]),
+        (t, negated),
+        (negated, t),
+        (t, x),
+        (x, t),
+        (torch.nn.Parameter(t), t),
+        (x[:0], x[:0]),
+        (t[:0], t[:0]),
+        (t[:1], t[3:4]),
+    ]
+    for _ in range(2):
+        for a, b in arguments:
+            for _ in range(3):
+                have = program(a, b)
+                plain = [
+                    v.detach().resolve_neg().numpy()
+                    if torch.is_tensor(v)
+                    else v
+                    for v in (a, b)
+                ]
+                np.testing.assert_array_equal(np.asarray(have), sum(plain))
+
+
+def test_quick_calls_are_checked():
+    torch = pytest.importorskip("torch")
+    program = polynest.compile(_ADD)
+    t = torch.randn(6)
+    for a in (t, t.numpy()):
+        for _ in range(3):
+            program(a, a)
+        wrong = [
+            (a,),
+            (a, a, a),
+            (a, t.double()),
+            (a, t.numpy().astype(np.int32)),
+            (a, t.reshape(2, 3)),
+            (a, "text"),
+            (a, t.to_sparse()),
+            (a, torch.empty(6, device="meta")),
+            (a, t.numpy().astype(">f4")),
+        ]
+        for arguments in wrong:
+            with pytest.raises((errors.PolynestError, RuntimeError)):
+                program(*arguments)
+        np.testing.assert_array_equal(
+            np.asarray(program(a, a)), np.asarray(a) * 2
+        )
+    program.executable.close()
+    with pytest.raises(errors.ArgumentError, match="closed"):
+        program(t, t)
+
+
+def test_quick_calls_report_assertions():
+    program = polynest.compile(
+        """
+func.func @f(%a: tensor<i32>) -> tensor<i32> {
+  %x = tensor.extract %a[] : tensor<i32>
+  %z = arith.constant 0 : i32
+  %ok = arith.cmpi sge, %x, %z : i32
+  cf.assert %ok, "negative"
+  return %a : tensor<i32>
+}
+"""
+    )
+    for value in (1, 2, 3, -1, 4, -2):
+        x = np.array(value, np.int32)
+        if value < 0:
+            with pytest.raises(errors.ProgramAssertionError, match="negative"):
+                program(x)
+        else:
+            assert program(x) == value
+
+
+def test_quick_calls_keep_nothing():
+    import weakref
+
+    program = polynest.compile(_ADD)
+    x = np.ones(3, np.float32)
+    for _ in range(3):
+        program(x, x)
+    gone = weakref.ref(program.executable)
+    gc.disable()
+    try:
+        del program
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_quick_calls_of_threads():
+    """Calls that overlap have blocks of their own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = polynest.compile(_ADD)
+    arrays = [np.full(1000, i, np.float32) for i in range(8)]
+
+    def run(i):
+        for _ in range(300):
+            assert (program(arrays[i], arrays[i]) == 2 * i).all()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(run, range(8)))
+
+
+def test_addresses_of_arrays():
+    from polynest import _capi
+
+    for a in (np.zeros(3), np.zeros((2, 3))[:, ::2], np.zeros(0),
+              np.arange(5)[::-1], np.frombuffer(b"abcd", np.int8)):
+        assert _capi.array_address(a) == a.__array_interface__["data"][0]

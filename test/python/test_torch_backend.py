@@ -642,6 +642,48 @@ def test_equal_graphs_compile_once():
     assert first.compile_s > 10 * second.compile_s
 
 
+@pytest.mark.parametrize("options", [{}, {"freeze": True}])
+def test_small_calls(options):
+    """What is called without AOTAutograd's wrapper: several results, plain
+    values among them, one argument twice, one not at all, other strides, other
+    threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    w = torch.nn.Parameter(torch.randn(4, 4))
+
+    def f(x, y, unused):
+        z = x + y
+        return z, None, 7, (z @ w).t().contiguous().t(), z, {"sum": z.sum()}
+
+    g = compiled(f, options=options or None)
+    with torch.no_grad():
+        inputs = [
+            (torch.randn(4, 4), torch.randn(4, 4), torch.randn(1)),
+            (torch.randn(4, 4).t(), torch.randn(8, 4)[::2], torch.randn(1)),
+        ]
+        inputs.append((inputs[0][0], inputs[0][0], inputs[0][0]))
+        for x in inputs * 2:
+            have, want = g(*x), f(*x)
+            assert have[1:3] == (None, 7) and len(have) == 6
+            for i in (0, 3, 4):
+                torch.testing.assert_close(have[i], want[i])
+                assert not have[i].requires_grad
+            torch.testing.assert_close(have[5]["sum"], want[5]["sum"])
+
+        def run(i):
+            x = torch.full((4, 4), float(i))
+            with torch.no_grad():
+                for _ in range(50):
+                    assert (g(x, x, x)[0] == 2 * i).all()
+            return True
+
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(run, range(4)))
+    with torch.inference_mode():
+        x = inputs[0]
+        torch.testing.assert_close(g(*x)[0], f(*x)[0])
+
+
 def test_weights_are_not_in_the_text():
     from polynest import torch_frontend as frontend
 
