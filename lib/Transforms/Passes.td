@@ -174,8 +174,8 @@ def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> 
     After:  `%c = (%k <= %r)`
 
     Legal if that store fills the whole buffer before the first load and reads no
-    memory. Declines where an element takes more than a few operations, or a
-    division or function.
+    memory. Declines where a condition takes more than a few operations, another
+    element more than one, or either a division or function.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect"];
   let statistics = [

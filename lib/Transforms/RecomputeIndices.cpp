@@ -7,9 +7,9 @@
 // Legal when: one store fills the whole buffer, in a nest that runs before
 // every load, and stores a value that nothing but the store's indices and
 // values from outside of the nest decide, through operations without effects.
-// Profitable when: that takes a few cheap operations, none of them a division
-// or a function: fewer than a load that misses, and passes behind see the
-// condition instead of a byte.
+// Profitable when: it is a condition of a few cheap operations, none of them a
+// division or a function, which passes behind see in place of a byte; or one
+// operation, no more than a load.
 // Limits: affine loads and stores; loops from 0 by steps of 1 that sweep the
 // dimension.
 // Cost: linear in uses of buffers, times the operations that compute an
@@ -42,8 +42,10 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "recompute-indices";
 
-/// Operations that an element may take, besides casts.
-static constexpr int64_t mostOperations = 8;
+/// Operations that an element may take, besides casts: a condition is worth
+/// more than the byte that it saves, as passes see through it; another element
+/// is loaded in one.
+static constexpr int64_t mostOfCondition = 8, mostOfOther = 1;
 
 namespace {
 /// A buffer whose elements follow from their indices.
@@ -155,8 +157,11 @@ static const char *whyNot(IndexBuffer &buffer) {
   auto isCast = [](Operation *op) {
     return isa<AffineApplyOp, arith::IndexCastOp>(op);
   };
+  int64_t most = buffer.alloc.getType().getElementType().isInteger(1)
+                     ? mostOfCondition
+                     : mostOfOther;
   if (int64_t(buffer.slice.size()) - llvm::count_if(buffer.slice, isCast) >
-          mostOperations ||
+          most ||
       !llvm::all_of(buffer.slice, isCheap))
     return "elements take much to compute";
   for (AffineLoadOp load : buffer.loads) {

@@ -1,6 +1,6 @@
 // Properties: left with a remark are buffers that are not filled as a whole (@part,
 // @when, @short), that are read first (@early), and elements that take much to
-// compute (@far). What depends on memory gets none (@memory, @twice).
+// compute (@far, @wide). What depends on memory gets none (@memory, @twice).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=Missed < %t.remarks
 
@@ -83,6 +83,27 @@ func.func @far(%r: memref<5xf32> {polynest.result}) {
     %1 = arith.sitofp %0 : i64 to f32
     %2 = math.sin %1 : f32
     affine.store %2, %a[%i] : memref<5xf32>
+  }
+  affine.for %i = 0 to 5 {
+    %1 = affine.load %a[%i] : memref<5xf32>
+    affine.store %1, %r[%i] : memref<5xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @wide
+//       CHECK: affine.load %{{.+}} : memref<5xf32>
+//      REMARK: [Missed] recompute-indices
+// REMARK-SAME: reason="elements take much to compute"
+func.func @wide(%r: memref<5xf32> {polynest.result}) {
+  %c = arith.constant 3 : index
+  %z = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %a = memref.alloc() : memref<5xf32>
+  affine.for %i = 0 to 5 {
+    %0 = arith.cmpi sgt, %i, %c : index
+    %1 = arith.select %0, %low, %z : f32
+    affine.store %1, %a[%i] : memref<5xf32>
   }
   affine.for %i = 0 to 5 {
     %1 = affine.load %a[%i] : memref<5xf32>

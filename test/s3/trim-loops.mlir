@@ -38,7 +38,8 @@
 //  CHECK-NEXT: affine.for %[[E:.+]] = 0 to 8 {
 //  CHECK-NEXT: %[[P:.+]] = affine.for %{{.+}} = 0 to #[[$END]](%[[IB]]) iter_args
 //       CHECK: %[[K:.+]] = affine.load %[[Z]][%[[E]]]
-//  CHECK-NEXT: arith.addf %[[P]], %[[K]]
+//  CHECK-NEXT: %[[W:.+]] = arith.addf %[[P]], %[[K]]
+//  CHECK-NEXT: affine.store %[[W]], %{{.+}}[%[[IB]] * 32 +
 //      REMARK: [Passed] trim-loops
 // REMARK-SAME: columns=64, least=32, loops=5, reason="loops end where a mask begins", split=true
 func.func @causal(%x: memref<64x64xf32>, %v: memref<64x8xf32>,
