@@ -228,6 +228,8 @@ def test_operators_and_numbers_differ(cache):
         lambda x: x + 1.0,
         lambda x: x + 1,
         lambda x: x + 2.0,
+        lambda x: x * 1.25,
+        lambda x: x * 1.5,
         lambda x: x - 1.0,
         lambda x: x.sum(0),
         lambda x: x.sum(1),
