@@ -285,8 +285,11 @@ static void test_directories(void) {
   CHECK(store(deep, 1, "data", 4, NO_LIMIT));
   struct stat status;
   CHECK(stat(deep, &status) == 0 && (status.st_mode & 0777) == 0700);
-  CHECK(chmod(deep, 0777) == 0);
-  check_unusable(deep, "others than its owner may write");
+  static const mode_t open_modes[] = {0720, 0702, 0777};
+  for (size_t i = 0; i < sizeof(open_modes) / sizeof(*open_modes); ++i) {
+    CHECK(chmod(deep, open_modes[i]) == 0);
+    check_unusable(deep, "others than its owner may write");
+  }
   CHECK(chmod(deep, 0700) == 0);
   if (geteuid() == 0) {
     CHECK(chown(deep, 65534, (gid_t)-1) == 0);
