@@ -499,6 +499,20 @@ static void listed_tilings(void) {
     for (int64_t j = 0; j < i; ++j)
       CHECK(memcmp(t, &all[j], sizeof(*t)) != 0);
   }
+  /* At the edge of what is legal, too: large products on several chips. */
+  static const char *const chips[] = {"haswell", "znver3", "sapphirerapids",
+                                      "neoverse-n1"};
+  for (size_t c = 0; c < sizeof(chips) / sizeof(*chips); ++c)
+    for (int64_t size = 64; size <= 4096; size *= 4) {
+      pn_model_core_t chip = core_of(chips[c], 4);
+      pn_model_contraction_t square = {
+          {1, {size}}, {1, {size}}, {1, {4 * size}}, 1, 2};
+      CHECK(pn_model_contraction_plan(&chip, &square, &plan));
+      count = pn_model_list_steps(&chip, &square, &plan, MOST, all);
+      for (int64_t i = 0; i < count; ++i)
+        CHECK(pn_model_contraction_plan_as(&chip, &square, &all[i], &as,
+                                           &reason));
+    }
   /* Tiny sizes have their one block, nonsense has none. */
   pn_model_contraction_t tiny = {{1, {1}}, {1, {1}}, {1, {1}}, 1, 1};
   CHECK(pn_model_list_tilings(&core, &tiny, MOST, all) >= 1);
