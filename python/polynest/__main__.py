@@ -95,6 +95,7 @@ def lower_expression(expression: str, seed: int = 0) -> tuple[Any, list]:
     from torch.fx.experimental.proxy_tensor import make_fx
 
     from polynest import torch_frontend as frontend
+    from polynest import torch_repairs
     from polynest.torch_decompositions import decomposition_table
 
     torch.manual_seed(seed)
@@ -138,6 +139,7 @@ def lower_expression(expression: str, seed: int = 0) -> tuple[Any, list]:
         raise ArgumentError(
             f"the expression raises {type(error).__name__}: {lines[0]}"
         ) from error
+    torch_repairs.repair(module.graph)
     refused = {
         n.name: reason
         for n in module.graph.nodes
@@ -212,6 +214,8 @@ def _show(options: argparse.Namespace) -> None:
     if options.stage == "run":
         results = polynest.compile(program.text, **choices).call(values)
         for result, declared in zip(results, program.results):
+            # The text has no unsigned types.
+            result = result.view(declared.dtype)
             if declared.permutation is not None:
                 result = result.permute(declared.permutation)
             print(result)

@@ -329,10 +329,53 @@ def _guard_reads(op) -> None:
                 cf.AssertOp(inside, "index out of range")
 
 
+_INTEGER_DIVISIONS = frozenset(
+    ["arith.divsi", "arith.remsi", "arith.divui", "arith.remui",
+     "arith.floordivsi", "arith.ceildivsi"]
+)
+
+
+def _is_number_not_0(value) -> bool:
+    from torch_mlir import ir
+
+    if isinstance(value.owner, ir.Block):
+        return False
+    if value.owner.name != "arith.constant":
+        return False
+    constant = value.owner.attributes["value"]
+    if isinstance(constant, ir.DenseElementsAttr):
+        if not constant.is_splat:
+            return False
+        constant = constant.get_splat_value()
+    return isinstance(constant, ir.IntegerAttr) and constant.value != 0
+
+
+def _guard_divisions(op) -> None:
+    """Asserts that no integer is divided by zero: eager raises there."""
+    from torch_mlir.dialects import cf
+
+    block = op.regions[0].blocks[0]
+    outside = dict(zip(block.arguments, op.operation.operands))
+    b = _Builder(op)
+    done = set()
+    for inner in [o.operation for o in block.operations]:
+        if inner.name not in _INTEGER_DIVISIONS:
+            continue
+        by = inner.operands[1]
+        if by in done or _is_number_not_0(outside.get(by, by)):
+            continue
+        done.add(by)
+        with b.ir.InsertionPoint(inner), b.location:
+            zero = b.arith.ConstantOp(by.type, 0).result
+            is_not = b.arith.CmpIOp(b.arith.CmpIPredicate.ne, by, zero).result
+            cf.AssertOp(is_not, "ZeroDivisionError")
+
+
 def _rewrite_generic(op) -> None:
     if _propagate_nan(op):
         return
     _guard_reads(op)
+    _guard_divisions(op)
     _drop_unused_results(op)
 
 

@@ -765,6 +765,17 @@ def _length(d, p, dim):
     return torch.pow(torch.pow(d, p).sum(dim), 1.0 / p)
 
 
+@_replaces(aten.linalg_vector_norm.default)
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    # Eager sums low precision up in f32, and rounds once.
+    wanted = dtype or x.dtype
+    if not (_is_low(x) or wanted in _LOW_PRECISION) or x.is_complex():
+        return NotImplemented
+    wide = torch.float32 if wanted in _LOW_PRECISION else wanted
+    out = aten.linalg_vector_norm.default(x.to(wide), ord, dim, keepdim)
+    return out.to(wanted)
+
+
 @_replaces(aten._pdist_forward.default)
 def _pdist(x, p=2.0):
     n = x.size(0)
@@ -898,11 +909,33 @@ _TABLE[aten.adaptive_max_pool3d.default] = _adaptive_max_pool(3)
 
 
 @_replaces(aten.max_pool2d_with_indices.default)
+@_once
 def _max_pool2d(x, *args):
-    if x.dim() != 3:
-        return NotImplemented
-    out, indices = aten.max_pool2d_with_indices.default(x.unsqueeze(0), *args)
-    return out.squeeze(0), indices.squeeze(0)
+    if x.dim() == 3:
+        out, indices = _pool2d(x.unsqueeze(0), *args)
+        return out.squeeze(0), indices.squeeze(0)
+    return _pool2d(x, *args)
+
+
+def _pool2d(x, *args):
+    pool = aten.max_pool2d_with_indices.default
+    out, indices = pool(x, *args)
+    if not x.is_floating_point() or x.numel() == 0:
+        return out, indices
+    # torch-mlir's index of NaN and of -infinity is -1; eager's is that of the
+    # last NaN, which is the greatest, and of the first -infinity of no others.
+    # Where nobody reads indices, all of this goes.
+    height, width = x.shape[-2:]
+    places = torch.arange(height).unsqueeze(1) * width + torch.arange(width)
+    few = all(isinstance(n, int) for n in (height, width)) and (
+        height * width <= 2**24
+    )
+    wide = torch.float32 if few else torch.float64
+    places = places.to(wide)
+    first = -pool(-places.view(1, 1, height, width), *args)[0]
+    last = pool(torch.where(x != x, places, -1.0), *args)[0]
+    indices = torch.where(out == -math.inf, first.to(torch.int64), indices)
+    return out, torch.where(last >= 0, last.to(torch.int64), indices)
 
 
 @_replaces(aten.constant_pad_nd.default)
@@ -1109,7 +1142,10 @@ def _fmod(a, b):
     # exact, and of positive numbers the two are the same.
     dtype = torch.result_type(a, b)
     if not dtype.is_floating_point:
-        return NotImplemented
+        # torch-mlir takes no number here.
+        if isinstance(b, torch.Tensor) or dtype == torch.bool:
+            return NotImplemented
+        return aten.fmod.Tensor(a, _as_integers(b, dtype))
     a = a.to(dtype)
     b = b.to(dtype) if isinstance(b, torch.Tensor) else _as_tensor(b, a)
     return torch.copysign(torch.remainder(torch.abs(a), torch.abs(b)), a)
@@ -1180,19 +1216,49 @@ def _copysign_scalar(x, sign):
     return -torch.abs(x) if negative else torch.abs(x)
 
 
+def _as_integers(x, dtype):
+    """A number, too, as a tensor; it wraps, as eager's do."""
+    if isinstance(x, torch.Tensor):
+        return x.to(dtype)
+    if isinstance(x, int):
+        info = torch.iinfo(dtype)
+        x = (int(x) - info.min) % (info.max - info.min + 1) + info.min
+    return torch.full((), x, dtype=dtype)
+
+
+def _integer_division(a, b, dtype, rounding_mode):
+    # torch-mlir rounds down by way of floats.
+    if rounding_mode == "trunc" or dtype in (torch.bool, torch.uint8):
+        return NotImplemented
+    a, b = (_as_integers(x, dtype) for x in (a, b))
+    if dtype == torch.int8:
+        # torch-mlir crashes on numbers beside int8.
+        a, b = a.to(torch.int16), b.to(torch.int16)
+        return _integer_division(a, b, a.dtype, rounding_mode).to(dtype)
+    out = aten.div.Tensor_mode(a, b, rounding_mode="trunc")
+    left = a - out * b
+    return torch.where((left != 0) & ((left < 0) != (b < 0)), out - 1, out)
+
+
+@_replaces(aten.neg.default)
+def _neg(x):
+    # Of integers, torch-mlir goes by way of floats.
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        return NotImplemented
+    if x.dtype == torch.int8:
+        # torch-mlir crashes on numbers beside int8.
+        return (x.to(torch.int16) * -1).to(torch.int8)
+    return x * -1
+
+
 @_replaces(aten.div.Tensor_mode, aten.div.Scalar_mode)
 def _div_mode(a, b, *, rounding_mode=None):
     if rounding_mode is None:
         return torch.true_divide(a, b)
     dtype = torch.result_type(a, b)
-    if dtype == torch.uint8:
-        wide = torch.div(
-            a.to(torch.int32),
-            b.to(torch.int32) if isinstance(b, torch.Tensor) else b,
-            rounding_mode=rounding_mode,
-        )
-        return wide.to(torch.uint8)
-    if not dtype.is_floating_point or dtype in _LOW_PRECISION:
+    if not dtype.is_floating_point:
+        return _integer_division(a, b, dtype, rounding_mode)
+    if dtype in _LOW_PRECISION:
         return NotImplemented
     if rounding_mode == "trunc":
         return torch.trunc(torch.true_divide(a, b))
@@ -1220,10 +1286,12 @@ def _shift(a, b, left):
     if not isinstance(b, torch.Tensor):
         b = torch.full((), b, dtype=a.dtype)
     wild = (b < 0) | (b >= bits)
-    b = torch.where(wild, 0 if left else bits - 1, b)
+    # Negative numbers leave their sign behind.
+    gone = left or a.dtype == torch.uint8
+    b = torch.where(wild, 0 if gone else bits - 1, b)
     op = aten.bitwise_left_shift if left else aten.bitwise_right_shift
     out = op.Tensor(a, b)
-    return torch.where(wild, 0, out) if left else out
+    return torch.where(wild, 0, out) if gone else out
 
 
 @_replaces(
@@ -1234,7 +1302,7 @@ def _shift(a, b, left):
 )
 @_once
 def _left_shift(a, b):
-    if a.is_floating_point() or a.dtype == torch.uint8:
+    if a.is_floating_point():
         return NotImplemented
     return _shift(a, b, True)
 
@@ -1247,7 +1315,7 @@ def _left_shift(a, b):
 )
 @_once
 def _right_shift(a, b):
-    if a.is_floating_point() or a.dtype == torch.uint8:
+    if a.is_floating_point():
         return NotImplemented
     return _shift(a, b, False)
 
@@ -1266,6 +1334,11 @@ def _pow(x, exponent):
             exponent >>= 1
             square = square * square if exponent else square
         return out
+    if x.dtype == torch.float16 and exponent in (0.5, -0.5):
+        # Of these eager takes pow: of -0 and -infinity it is no root.
+        root = torch.sqrt(x.to(torch.float32) + 0.0)
+        root = torch.where(x == -math.inf, math.inf, root)
+        return (root if exponent > 0 else 1.0 / root).to(x.dtype)
     # The exponents that eager, too, does without pow.
     simple = {
         2: lambda: x * x,

@@ -23,7 +23,7 @@ import torch.fx
 from torch.fx.node import map_arg
 from torch.fx.passes.shape_prop import TensorMetadata
 
-from polynest import _lowering
+from polynest import _lowering, torch_unsigned
 from polynest.torch_repairs import ALLOCATION
 
 aten = torch.ops.aten
@@ -183,6 +183,8 @@ def refusal(node: torch.fx.Node) -> str | None:
                     return "tensors without elements stay with eager"
     if not any(isinstance(v, torch.Tensor) for v in node_values(node)):
         return "the result is not a tensor"
+    if not torch_unsigned.stays(node):
+        return torch_unsigned.REASON
     return None
 
 

@@ -14,6 +14,8 @@ allocated by eager and passed in, in each call.
 
 Numbers in the place of tensors: where they come first, torch-mlir makes f32
 tensors of them, which rounds those that meet f64; beside u8 it crashes.
+
+Bytes without sign: see torch_unsigned.py.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from typing import Any, Callable
 
 import torch
 import torch.fx
+
+from polynest.torch_unsigned import widen_bytes
 
 aten = torch.ops.aten
 
@@ -242,6 +246,7 @@ def fill_plainly(graph: torch.fx.Graph) -> None:
 
 def repair(graph: torch.fx.Graph) -> None:
     """Applies every repair of this file to a graph with fake tensors."""
+    widen_bytes(graph)
     type_numbers(graph)
     compare_with_self(graph)
     remove_empties(graph)

@@ -265,3 +265,57 @@ def test_results_whose_strides_differ_from_what_was_said():
     made = _as_expected(x[:, :1].expand(2, 3).contiguous(), (1, 0))
     assert made.stride() == (1, 0)
     assert torch.equal(made, x[:, :1].expand(2, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_norms_of_low_precision_are_summed_in_f32(dtype):
+    x = torch.full((50, 3), 3000.0).to(dtype)
+    x[1:, 1] = 0.01
+    y = torch.randn(50, 3, generator=torch.Generator().manual_seed(3)).to(dtype)
+    for norm in (
+        lambda x: x.norm(),
+        lambda x: x.norm(p=3),
+        lambda x: torch.linalg.vector_norm(x, 1, dim=0),
+        lambda x: torch.linalg.vector_norm(x, math.inf),
+        lambda x: torch.linalg.vector_norm(x, dtype=torch.float32),
+        lambda x: torch.nn.functional.normalize(x, dim=0),
+        lambda x: torch.nn.functional.cosine_similarity(x, x, dim=0),
+    ):
+        for value in (x, y):
+            have, want = compiled(norm)(value), norm(value)
+            assert have.dtype == want.dtype
+            torch.testing.assert_close(have, want, rtol=1e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str
+)
+@pytest.mark.parametrize("exponent", [0.5, -0.5, -1, 2])
+def test_powers_of_special_values(dtype, exponent):
+    values = [-inf, inf, nan, 0.0, -0.0, 4.0, -4.0, 2.0, 60000.0]
+    x = torch.tensor(values).to(dtype)
+    have, want = compiled(lambda x: x**exponent)(x), x**exponent
+    torch.testing.assert_close(have, want, equal_nan=True)
+    plain = ~want.isnan()
+    assert torch.equal(have.signbit()[plain], want.signbit()[plain])
+
+
+@pytest.mark.parametrize("rank", [3, 4])
+def test_indices_of_nan_in_max_pools(rank):
+    x = torch.randn(2, 3, 9, 11, generator=torch.Generator().manual_seed(5))
+    x[0, 0, 1, 0] = x[0, 1, 8, 10] = x[1, 2, 4, 4] = x[1, 2, 4, 5] = nan
+    x[1, 0, 2:5, 2:5] = nan
+    x[0, 2, 0:4, 0:4] = -inf
+    x = x[0] if rank == 3 else x
+    for options in (
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": 2, "padding": 1},
+        {"kernel_size": (2, 3), "stride": 1, "dilation": (1, 2)},
+    ):
+        def pool(x):
+            return torch.nn.functional.max_pool2d(
+                x, return_indices=True, **options
+            )
+
+        for h, w in zip(compiled(pool)(x), pool(x)):
+            torch.testing.assert_close(h, w, rtol=0, atol=0, equal_nan=True)
