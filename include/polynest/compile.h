@@ -123,9 +123,9 @@ PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_object(
     PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,
     PN_KEEP const pn_compile_options_t *options, PN_KEEP const char *path);
 
-/* Compiles to a self-contained shared library (needs libc alone) and, where
- * `header_path` is not NULL, a C header with one typed prototype per entry.
- * Files appear whole or not at all. */
+/* Compiles to a self-contained shared library (needs libc and libm alone) and,
+ * where `header_path` is not NULL, a C header with one typed prototype per
+ * entry. Files appear whole or not at all. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_library(
     PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,
     PN_KEEP const pn_compile_options_t *options,

@@ -97,6 +97,8 @@ static pn_error_t *configure(pn_cache_t *cache,
 
 pn_error_t *pn_cache_create(const pn_cache_options_t *options,
                             pn_cache_t **out_cache) {
+  if (!out_cache)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_cache must not be null");
   *out_cache = NULL;
   const pn_cache_options_t defaults = PN_CACHE_OPTIONS_INIT;
   options = options ? options : &defaults;
@@ -127,7 +129,8 @@ pn_error_t *pn_cache_create(const pn_cache_options_t *options,
 }
 
 void pn_cache_retain(pn_cache_t *cache) {
-  atomic_fetch_add(&cache->references, 1);
+  if (cache)
+    atomic_fetch_add(&cache->references, 1);
 }
 
 void pn_cache_release(pn_cache_t *cache) {
@@ -153,11 +156,12 @@ static bool has_files(const pn_cache_t *cache) {
 }
 
 const char *pn_cache_directory(const pn_cache_t *cache) {
-  return cache->directory;
+  return cache ? cache->directory : "";
 }
 
 const char *pn_cache_problem(const pn_cache_t *cache) {
-  const char *problem = atomic_load(&((pn_cache_t *)cache)->problem);
+  const char *problem =
+      cache ? atomic_load(&((pn_cache_t *)cache)->problem) : NULL;
   return problem ? problem : "";
 }
 
@@ -493,6 +497,9 @@ pn_executable_t *pn_cache_keep(pn_cache_t *cache, const pn_cache_key_t *key,
 pn_error_t *pn_cache_find_executable(pn_cache_t *cache, const char *key,
                                      const pn_target_t *target,
                                      pn_executable_t **out_executable) {
+  if (!out_executable)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "out_executable must not be null");
   *out_executable = NULL;
   pn_cache_key_t name;
   if (!cache || !target || !key)

@@ -24,6 +24,8 @@
 /* ------------------------------------------------------------------------ */
 
 pn_error_t *pn_module_stage(const pn_module_t *module, pn_stage_t *out_stage) {
+  if (!out_stage)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_stage must not be null");
   *out_stage = PN_STAGE_INPUT;
   if (!module)
     return pn_error_create(PN_ERROR_ARGUMENT, "module must not be null");
@@ -265,6 +267,9 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
                                      const pn_compile_options_t *options,
                                      pn_compile_timing_t *out_timing,
                                      pn_executable_t **out_executable) {
+  if (!out_executable)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "out_executable must not be null");
   *out_executable = NULL;
   pn_session_t session;
   pn_error_t *error =
@@ -305,6 +310,10 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
                                   const char *header_path) {
   if (!library_path)
     return pn_error_create(PN_ERROR_ARGUMENT, "library_path must not be null");
+  if (header_path && pn_file_is_same(library_path, header_path))
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "library and header are both to be '%s'",
+                           library_path);
   pn_session_t session;
   pn_error_t *error = open_session(module, target, options, NULL, &session);
   pn_objects_t objects = {.count = 0};

@@ -50,6 +50,8 @@ static pn_error_t *check_options(const pn_context_options_t *options) {
 
 pn_error_t *pn_context_create(const pn_context_options_t *options,
                               pn_context_t **out_context) {
+  if (!out_context)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_context must not be null");
   *out_context = NULL;
   const pn_context_options_t defaults = PN_CONTEXT_OPTIONS_INIT;
   options = options ? options : &defaults;
@@ -83,7 +85,8 @@ pn_error_t *pn_context_create(const pn_context_options_t *options,
 }
 
 void pn_context_retain(pn_context_t *context) {
-  atomic_fetch_add(&context->references, 1);
+  if (context)
+    atomic_fetch_add(&context->references, 1);
 }
 
 void pn_context_release(pn_context_t *context) {

@@ -4,6 +4,7 @@
 #include "Compiler/Executable.h"
 
 #include "Compiler/Cache.h"
+#include "Compiler/LibraryFile.h"
 #include "Compiler/Signature.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
@@ -145,7 +146,8 @@ pn_error_t *pn_executable_create(pn_code_t code,
 }
 
 void pn_executable_retain(pn_executable_t *executable) {
-  atomic_fetch_add(&executable->references, 1);
+  if (executable)
+    atomic_fetch_add(&executable->references, 1);
 }
 
 void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
@@ -156,7 +158,7 @@ void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
 }
 
 const char *pn_executable_cache_key(const pn_executable_t *executable) {
-  return executable->cache_key;
+  return executable ? executable->cache_key : "";
 }
 
 /* True if it was the last. */
@@ -199,6 +201,9 @@ static void library_close(void *handle) { (void)dlclose(handle); }
 
 pn_error_t *pn_executable_load(const char *path,
                                pn_executable_t **out_executable) {
+  if (!out_executable)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "out_executable must not be null");
   *out_executable = NULL;
   if (!path)
     return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
@@ -207,6 +212,11 @@ pn_error_t *pn_executable_load(const char *path,
   pn_buffer_printf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
   if (name.failed)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  pn_error_t *error = pn_library_check(name.data);
+  if (error) {
+    pn_buffer_clear(&name);
+    return error;
+  }
   void *handle = dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
   pn_buffer_clear(&name);
   if (!handle) {
@@ -223,13 +233,14 @@ pn_error_t *pn_executable_load(const char *path,
 /* ------------------------------------------------------------------------ */
 
 size_t pn_executable_entry_count(const pn_executable_t *executable) {
-  return executable->signature.entry_count;
+  return executable ? executable->signature.entry_count : 0;
 }
 
 const pn_entry_t *pn_executable_entry_at(const pn_executable_t *executable,
                                          size_t index) {
-  return index < executable->signature.entry_count ? &executable->entries[index]
-                                                   : NULL;
+  return executable && index < executable->signature.entry_count
+             ? &executable->entries[index]
+             : NULL;
 }
 
 /* "no entry 'x'; entries are a, b". */
@@ -257,6 +268,8 @@ static pn_error_t *no_entry(const pn_executable_t *executable,
 pn_error_t *pn_executable_find_entry(const pn_executable_t *executable,
                                      const char *name,
                                      const pn_entry_t **out_entry) {
+  if (!out_entry)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_entry must not be null");
   *out_entry = NULL;
   if (!executable)
     return pn_error_create(PN_ERROR_ARGUMENT, "executable must not be null");
@@ -270,21 +283,22 @@ pn_error_t *pn_executable_find_entry(const pn_executable_t *executable,
 }
 
 const char *pn_entry_name(const pn_entry_t *entry) {
-  return entry->signature->name;
+  return entry ? entry->signature->name : NULL;
 }
 
 size_t pn_entry_input_count(const pn_entry_t *entry) {
-  return entry->signature->input_count;
+  return entry ? entry->signature->input_count : 0;
 }
 
 size_t pn_entry_result_count(const pn_entry_t *entry) {
-  return entry->signature->result_count;
+  return entry ? entry->signature->result_count : 0;
 }
 
 bool pn_entry_input_type(const pn_entry_t *entry, size_t index,
                          pn_value_type_t *out_type) {
-  *out_type = (pn_value_type_t){0};
-  if (index >= entry->signature->input_count)
+  if (out_type)
+    *out_type = (pn_value_type_t){0};
+  if (!entry || !out_type || index >= entry->signature->input_count)
     return false;
   *out_type = entry->signature->values[index].type;
   return true;
@@ -292,8 +306,9 @@ bool pn_entry_input_type(const pn_entry_t *entry, size_t index,
 
 bool pn_entry_result_type(const pn_entry_t *entry, size_t index,
                           pn_value_type_t *out_type) {
-  *out_type = (pn_value_type_t){0};
-  if (index >= entry->signature->result_count)
+  if (out_type)
+    *out_type = (pn_value_type_t){0};
+  if (!entry || !out_type || index >= entry->signature->result_count)
     return false;
   *out_type =
       entry->signature->values[entry->signature->input_count + index].type;
@@ -309,7 +324,7 @@ pn_executable_t *pn_entry_executable(const pn_entry_t *entry) {
 }
 
 bool pn_entry_input_is_constant(const pn_entry_t *entry, size_t index) {
-  return index < entry->signature->input_count &&
+  return entry && index < entry->signature->input_count &&
          entry->signature->values[index].is_constant;
 }
 
@@ -319,11 +334,11 @@ bool pn_entry_input_is_mutable(const pn_entry_t *entry, size_t index) {
 }
 
 size_t pn_entry_state_bytes(const pn_entry_t *entry) {
-  return (size_t)entry->signature->state_bytes;
+  return entry ? (size_t)entry->signature->state_bytes : 0;
 }
 
 size_t pn_entry_arena_bytes(const pn_entry_t *entry) {
-  return (size_t)entry->signature->arena_bytes;
+  return entry ? (size_t)entry->signature->arena_bytes : 0;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -446,6 +461,9 @@ static pn_error_t *compute_result_sizes(const pn_entry_t *entry,
 pn_error_t *pn_entry_result_sizes(const pn_entry_t *entry,
                                   const pn_memref_t *inputs, size_t input_count,
                                   int64_t *out_result_sizes) {
+  if (!entry || (!out_result_sizes && entry->result_rank_sum))
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "entry and out_result_sizes must not be null");
   for (size_t i = 0; i < entry->result_rank_sum; ++i)
     out_result_sizes[i] = 0;
   pn_error_t *error = check_inputs(entry, inputs, input_count, false);
@@ -811,6 +829,8 @@ static pn_error_t *invoke(const pn_entry_t *entry, void *state,
 pn_error_t *pn_entry_invoke(const pn_entry_t *entry, const pn_memref_t *inputs,
                             size_t input_count, const pn_memref_t *results,
                             size_t result_count) {
+  if (!entry)
+    return pn_error_create(PN_ERROR_ARGUMENT, "entry must not be null");
   pn_error_t *error = check_inputs(entry, inputs, input_count, false);
   return error ? error : invoke(entry, NULL, inputs, results, result_count);
 }

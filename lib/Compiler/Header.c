@@ -150,7 +150,9 @@ static void append_entry(const pn_signature_entry_t *entry,
       "inputs\n * (integer scalars count as one). */\n"
       "void %s_shapes(const int64_t *dims, int64_t *result_dims);\n\n"
       "/* Bytes of state, 64-byte aligned, and what fills it, once, from the "
-      "constant\n * inputs: a pointer to each, in their order. */\n"
+      "constant\n * inputs in their order, passed as the entry takes them: a "
+      "pointer to the\n * descriptor of each, or to the value of a scalar. "
+      "*/\n"
       "int64_t %s_state_size(void);\n"
       "int32_t %s_init(pn_rt_context_t *ctx, void *state, void **constants);"
       "\n\n",

@@ -5,6 +5,7 @@
 
 #include "Compiler/File.h"
 #include "Compiler/Header.h"
+#include "Compiler/LibraryFile.h"
 #include "Compiler/Signature.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
@@ -202,6 +203,8 @@ static pn_error_t *link_library(LLVMMemoryBufferRef object,
             : pn_file_write(files.script.data, script.data, script.size, 0600);
   if (!error)
     error = run_linker(&files);
+  if (!error)
+    error = pn_library_seal(files.output.data);
   if (!error)
     error = pn_file_rename(files.output.data, path);
   pn_buffer_t *temporaries[] = {&files.object, &files.script, &files.log,

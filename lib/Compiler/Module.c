@@ -94,6 +94,8 @@ static pn_error_t *check_input(const char *name, uint32_t flags,
 pn_error_t *pn_module_parse(pn_context_t *context, const char *data,
                             size_t size, const char *name, uint32_t flags,
                             pn_module_t **out_module) {
+  if (!out_module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_module must not be null");
   *out_module = NULL;
   if (!context || (!data && size))
     return pn_error_create(PN_ERROR_ARGUMENT, "context and data must not be "
@@ -117,6 +119,8 @@ pn_error_t *pn_module_parse(pn_context_t *context, const char *data,
 
 pn_error_t *pn_module_read_file(pn_context_t *context, const char *path,
                                 uint32_t flags, pn_module_t **out_module) {
+  if (!out_module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_module must not be null");
   *out_module = NULL;
   if (!context || !path)
     return pn_error_create(PN_ERROR_ARGUMENT, "context and path must not be "
@@ -132,6 +136,8 @@ pn_error_t *pn_module_read_file(pn_context_t *context, const char *path,
 
 pn_error_t *pn_module_clone(const pn_module_t *module,
                             pn_module_t **out_module) {
+  if (!out_module)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_module must not be null");
   *out_module = NULL;
   if (!module)
     return pn_error_create(PN_ERROR_ARGUMENT, "module must not be null");
@@ -259,6 +265,8 @@ static void forward_string(MlirStringRef text, void *user) {
 }
 
 void pn_module_print(const pn_module_t *module, pn_write_fn write, void *user) {
+  if (!module || !write)
+    return;
   pn_writer_t writer = {write, user};
   pn_context_lock(module->context);
   mlirOperationPrint(mlirModuleGetOperation(module->mlir), forward_string,

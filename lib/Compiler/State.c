@@ -120,6 +120,8 @@ static pn_error_t *fill(pn_state_t *state) {
 pn_error_t *pn_state_create(const pn_entry_t *entry,
                             const pn_memref_t *constants, size_t constant_count,
                             pn_state_t **out_state) {
+  if (!out_state)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_state must not be null");
   *out_state = NULL;
   if (!entry || (constant_count && !constants))
     return pn_error_create(PN_ERROR_ARGUMENT,
@@ -159,7 +161,7 @@ void pn_state_destroy(pn_state_t *state) {
 }
 
 bool pn_state_reads_constant(const pn_state_t *state, size_t index) {
-  if (index >= state->count)
+  if (!state || index >= state->count)
     return false;
   /* A copy in another layout is ours, and so is what stands for a forgotten
    * constant. */

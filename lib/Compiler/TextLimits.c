@@ -43,6 +43,8 @@ typedef struct pn_scan {
   size_t capacity, count;
   size_t definition; /* index + 1 of the alias being defined, or 0 */
   uint64_t unfolded;
+  bool has_positions;  /* an operation that looks up fields of a struct */
+  bool has_wide_array; /* an array with integers of more than 32 bits */
   char last;           /* that is no blank and not in a comment */
   const char *problem; /* set where a limit is exceeded */
 } pn_scan_t;
@@ -302,10 +304,60 @@ static void check_list(pn_scan_t *scan, const char *word, size_t size) {
     scan->problem = "expected a list of integers in brackets";
 }
 
+static bool word_is(const char *word, size_t size, const char *name) {
+  return strlen(name) == size && memcmp(name, word, size) == 0;
+}
+
+/* True if the list from `at` to the closing bracket has an integer that does
+ * not fit 32 bits with its sign. */
+static bool has_wide_integer(const pn_scan_t *scan, size_t at, char closing) {
+  while (at < scan->size && scan->data[at] != closing) {
+    size_t size = word_size(scan, at);
+    const char *word = scan->data + at;
+    bool is_hex = size > 2 && word[0] == '0' && (word[1] | 32) == 'x';
+    uint64_t value = 0;
+    for (size_t i = is_hex ? 2 : 0;
+         i < size && isxdigit((unsigned char)word[i]) && value <= INT32_MAX;
+         ++i) {
+      int c = tolower((unsigned char)word[i]);
+      uint64_t digit = (uint64_t)(isdigit(c) ? c - '0' : c - 'a' + 10);
+      value = value * (is_hex ? 16 : 10) + digit;
+    }
+    if (value > INT32_MAX)
+      return true;
+    at += size ? size : 1;
+  }
+  return false;
+}
+
+/* llvm.insertvalue and extractvalue look up the fields of a struct by the low
+ * half of a position that was compared whole. Their own form has a list behind
+ * the operands; any other form, and an alias, has an array. */
+static void check_position(pn_scan_t *scan, const char *word, size_t size) {
+  size_t at = scan->at + size;
+  if (word_is(word, size, "llvm.insertvalue") ||
+      word_is(word, size, "llvm.extractvalue")) {
+    scan->has_positions = true;
+    for (size_t next = at; next < scan->size; at = next) {
+      next = skip_blanks(scan, at);
+      if (next == at && strchr("[]{}()=:\"", char_at(scan, at)))
+        break;
+      next += next == at;
+    }
+    if (char_at(scan, at) == '[' && has_wide_integer(scan, at + 1, ']'))
+      scan->problem = "positions in a struct must fit 32 bits";
+  } else if (word_is(word, size, "array") && char_at(scan, at) == '<') {
+    scan->has_wide_array |= has_wide_integer(scan, at + 1, '>');
+  }
+  if (scan->has_positions && scan->has_wide_array)
+    scan->problem = "positions in a struct must fit 32 bits";
+}
+
 static void scan_word(pn_scan_t *scan) {
   static const char *const operators[] = {"mod", "floordiv", "ceildiv"};
   size_t size = word_size(scan, scan->at);
   check_list(scan, scan->data + scan->at, size);
+  check_position(scan, scan->data + scan->at, size);
   if (scan->problem)
     return;
   for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); ++i)
@@ -313,6 +365,16 @@ static void scan_word(pn_scan_t *scan) {
         memcmp(scan->data + scan->at, operators[i], size) == 0)
       count_operator(scan);
   scan->at += size;
+}
+
+/* A string that begins here may name an operation in generic form. */
+static void note_operation(pn_scan_t *scan, const char *text, size_t size) {
+  static const char *const names[] = {"llvm.insertvalue\"",
+                                      "llvm.extractvalue\""};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+    scan->has_positions |= word_is(text, size, names[i]);
+  if (scan->has_positions && scan->has_wide_array)
+    scan->problem = "positions in a struct must fit 32 bits";
 }
 
 /* Takes the next piece of the text. Returns false where memory is short. */
@@ -329,6 +391,7 @@ static bool scan_piece(pn_scan_t *scan) {
     scan->definition = 0;
   if (c == '"') {
     scan->at = skip_string(scan);
+    note_operation(scan, scan->data + start + 1, scan->at - start - 1);
   } else if (c == '/' && peek(scan, 1) == '/') {
     const char *end = memchr(scan->data + start, '\n', scan->size - start);
     scan->at = end ? (size_t)(end - scan->data) : scan->size;

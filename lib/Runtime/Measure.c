@@ -216,6 +216,8 @@ const char *pn_measure_isa_name(void) { return kernels_get()->isa; }
 
 pn_error_code_t pn_measure_fma(pn_dtype_t dtype, int32_t threads,
                                double seconds, double *out_gflops) {
+  if (!out_gflops)
+    return PN_ERROR_ARGUMENT;
   *out_gflops = 0.0;
   bool wide = dtype == PN_DTYPE_F64;
   if (!limits_valid(threads, seconds) || (dtype != PN_DTYPE_F32 && !wide))
@@ -303,6 +305,8 @@ static pn_error_code_t stream_run(pn_stream_work_t *work, int arrays,
 pn_error_code_t pn_measure_stream(pn_stream_t stream, bool nontemporal,
                                   size_t array_bytes, int32_t threads,
                                   double seconds, double *out_gbytes) {
+  if (!out_gbytes)
+    return PN_ERROR_ARGUMENT;
   *out_gbytes = 0.0;
   int arrays = stream_array_count(stream);
   if (!limits_valid(threads, seconds) || !arrays)

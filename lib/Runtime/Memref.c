@@ -57,6 +57,8 @@ static bool has_zero_size(const pn_memref_t *memref) {
 /* A zero anywhere wins over an overflow elsewhere, whatever their order. */
 pn_error_code_t pn_memref_element_count(const pn_memref_t *memref,
                                         int64_t *out_count) {
+  if (!out_count)
+    return PN_ERROR_ARGUMENT;
   *out_count = 0;
   if (!fields_valid(memref))
     return PN_ERROR_ARGUMENT;
@@ -103,6 +105,8 @@ static bool address_add(const void *data, int64_t bytes, uintptr_t *out) {
 
 pn_error_code_t pn_memref_span(const pn_memref_t *memref, uintptr_t *out_lo,
                                uintptr_t *out_hi) {
+  if (!out_lo || !out_hi)
+    return PN_ERROR_ARGUMENT;
   *out_lo = *out_hi = 0;
   int64_t count = 0;
   pn_error_code_t code = pn_memref_element_count(memref, &count);
@@ -171,6 +175,8 @@ static void strides_fill(const pn_memref_t *memref, int64_t *strides) {
 
 pn_error_code_t pn_memref_descriptor_fill(const pn_memref_t *memref,
                                           void *out_descriptor) {
+  if (!out_descriptor)
+    return PN_ERROR_ARGUMENT;
   pn_error_code_t code = pn_memref_check(memref);
   if (code != PN_ERROR_NONE)
     return code;

@@ -286,6 +286,8 @@ void pn_pool_limit_set(size_t bytes) {
 }
 
 void pn_pool_stats_get(pn_pool_stats_t *out_stats) {
+  if (!out_stats)
+    return;
   pthread_mutex_lock(&pool.lock);
   *out_stats =
       (pn_pool_stats_t){.bytes_used = pool.bytes_used,

@@ -137,6 +137,8 @@ size_t pn_error_diagnostic_count(const pn_error_t *error) {
 
 bool pn_error_diagnostic_at(const pn_error_t *error, size_t index,
                             pn_diagnostic_t *out_diagnostic) {
+  if (!out_diagnostic)
+    return false;
   *out_diagnostic = (pn_diagnostic_t){0};
   if (index >= pn_error_diagnostic_count(error))
     return false;

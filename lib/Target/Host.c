@@ -112,6 +112,8 @@ static pn_error_t *make_host(const pn_target_host_options_t *options,
 
 pn_error_t *pn_target_create_host_with(const pn_target_host_options_t *options,
                                        pn_target_t **out_target) {
+  if (!out_target)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_target must not be null");
   *out_target = NULL;
   static const pn_target_host_options_t defaults = PN_TARGET_HOST_OPTIONS_INIT;
   options = options ? options : &defaults;

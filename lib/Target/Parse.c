@@ -362,7 +362,11 @@ static pn_error_t *finish(parser_t *p, pn_target_t **out_target) {
 pn_error_t *pn_target_create_from_text(const char *text, size_t length,
                                        const char *file_name,
                                        pn_target_t **out_target) {
+  if (!out_target)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_target must not be null");
   *out_target = NULL;
+  if (!text && length)
+    return pn_error_create(PN_ERROR_ARGUMENT, "text must not be null");
   const char *file = file_name ? file_name : "<text>";
   if (length > MAX_FILE_BYTES)
     return pn_error_create(PN_ERROR_PARSE,
@@ -396,7 +400,11 @@ static char *read_stream(FILE *stream, size_t *out_length) {
 
 pn_error_t *pn_target_create_from_file(const char *path,
                                        pn_target_t **out_target) {
+  if (!out_target)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_target must not be null");
   *out_target = NULL;
+  if (!path)
+    return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
   FILE *stream = fopen(path, "rb");
   if (!stream)
     return pn_error_create(PN_ERROR_IO, "cannot open '%s': %s", path,

@@ -132,6 +132,9 @@ static void put_file(writer_t *w, const pn_target_row_t *row) {
 pn_error_t *pn_target_print(const pn_target_t *target,
                             pn_target_format_t format, pn_write_fn write,
                             void *user) {
+  if (!target || !write)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "target and write must not be null");
   writer_t writer = {write, user};
   const pn_target_row_t *row = pn_target_row(target);
   switch (format) {

@@ -99,7 +99,8 @@ pn_error_t *pn_target_create_from_row(const pn_target_row_t *row,
 }
 
 pn_target_t *pn_target_retain(pn_target_t *target) {
-  atomic_fetch_add_explicit(&target->references, 1, memory_order_relaxed);
+  if (target)
+    atomic_fetch_add_explicit(&target->references, 1, memory_order_relaxed);
   return target;
 }
 
@@ -116,6 +117,9 @@ const pn_target_row_t *pn_target_row(const pn_target_t *target) {
 
 pn_error_t *pn_target_get_info(const pn_target_t *target,
                                pn_target_info_t *out_info) {
+  if (!target || !out_info)
+    return pn_error_create(PN_ERROR_ARGUMENT,
+                           "target and out_info must not be null");
   size_t size = out_info->struct_size;
   /* Every version has had at least the fields up to memory_mib_per_s. */
   if (size < sizeof(pn_target_info_t) || size > 4096)
@@ -131,7 +135,7 @@ pn_error_t *pn_target_get_info(const pn_target_t *target,
 
 bool pn_target_has_feature(const pn_target_t *target,
                            pn_target_feature_t feature) {
-  return (size_t)feature < pn_target_feature_count() &&
+  return target && (size_t)feature < pn_target_feature_count() &&
          pn_target_info_has(&target->row.info, feature);
 }
 
@@ -145,7 +149,11 @@ static void list_names(char *buffer, size_t capacity) {
 
 pn_error_t *pn_target_create_by_name(const char *name,
                                      pn_target_t **out_target) {
+  if (!out_target)
+    return pn_error_create(PN_ERROR_ARGUMENT, "out_target must not be null");
   *out_target = NULL;
+  if (!name)
+    return pn_error_create(PN_ERROR_ARGUMENT, "name must not be null");
   static const char prefix[] = "cpu:";
   const char *bare = strncmp(name, prefix, sizeof(prefix) - 1) == 0
                          ? name + sizeof(prefix) - 1

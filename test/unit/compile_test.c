@@ -4,9 +4,11 @@
 #include "api.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -302,6 +304,65 @@ static void test_file_limit(void) {
   pn_context_release(context);
 }
 
+/* Writes the first `size` bytes, with one bit flipped where `flip` is one. */
+static void write_part(const char *path, const char *data, size_t size,
+                       size_t flip) {
+  FILE *file = fopen(path, "wb");
+  CHECK(file);
+  for (size_t i = 0; file && i < size; ++i)
+    (void)fputc(i == flip ? data[i] ^ 1 : data[i], file);
+  if (file)
+    (void)fclose(file);
+}
+
+/* A library that is cut short or changed is refused before it is mapped. */
+static void test_damaged_libraries(void) {
+  static char library[256], part[256], data[1 << 20];
+  (void)strcpy(library, path_of("add.so"));
+  (void)strcpy(part, path_of("part.so"));
+  pn_context_t *context = api_context();
+  pn_module_t *module = api_parse(context, api_add);
+  pn_target_t *host = api_host();
+  CHECK_OK(pn_compile_to_library(module, host, NULL, library, NULL));
+  FILE *file = fopen(library, "rb");
+  size_t size = file ? fread(data, 1, sizeof(data), file) : 0;
+  if (file)
+    (void)fclose(file);
+  CHECK(size > 4096 && size < sizeof(data));
+  const size_t seal = 24, none = sizeof(data);
+  pn_executable_t *executable;
+  for (size_t cut = 0; cut < size - seal;
+       cut += cut < 128 ? 1 : size / 97 + 1) {
+    write_part(part, data, cut, none);
+    CHECK_SAYS(pn_executable_load(part, &executable), PN_ERROR_CORRUPT,
+               "cut short");
+    CHECK(!executable);
+  }
+  write_part(part, data, size - seal - 1, none);
+  CHECK_IS(pn_executable_load(part, &executable), PN_ERROR_CORRUPT);
+  for (size_t flip = 64; flip < size; flip += size / 61) {
+    write_part(part, data, size, flip);
+    CHECK_IS(pn_executable_load(part, &executable), PN_ERROR_CORRUPT);
+  }
+  write_part(part, data, size, size - seal - 1);
+  CHECK_SAYS(pn_executable_load(part, &executable), PN_ERROR_CORRUPT,
+             "checksum");
+  /* Tools that rewrite a library drop the checksum. */
+  write_part(part, data, size - seal, none);
+  CHECK_OK(pn_executable_load(part, &executable));
+  pn_executable_release(executable);
+  /* Without a section table the segments alone tell. */
+  memset(data + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(Elf64_Off));
+  memset(data + offsetof(Elf64_Ehdr, e_shnum), 0, sizeof(Elf64_Half));
+  write_part(part, data, size / 2, none);
+  CHECK_SAYS(pn_executable_load(part, &executable), PN_ERROR_CORRUPT,
+             "cut short");
+  CHECK(unlink(library) == 0 && unlink(part) == 0);
+  pn_target_release(host);
+  pn_module_destroy(module);
+  pn_context_release(context);
+}
+
 static void test_libraries(void) {
   pn_context_t *context = api_context();
   pn_module_t *module = api_parse(context, api_add);
@@ -366,6 +427,7 @@ int main(void) {
   CHECK_RUN(test_foreign_target);
   CHECK_RUN(test_file_limit);
   CHECK_RUN(test_libraries);
+  CHECK_RUN(test_damaged_libraries);
   CHECK(rmdir(folder) == 0);
   return check_result();
 }

@@ -244,6 +244,48 @@ static void test_integer_lists(void) {
   pn_context_release(context);
 }
 
+/* Positions whose low half alone names a field. */
+static void test_positions(void) {
+  static const struct {
+    const char *text;
+    bool is_good;
+  } rows[] = {
+      {"%0 = llvm.insertvalue %v, %a[1, 1] : !s", true},
+      {"%0 = llvm.insertvalue %v, %a[4294967296] : !s", false},
+      {"%0 = llvm.insertvalue %v, %a[1, 4294967297] : !s", false},
+      {"%0 = llvm.insertvalue %v, // [\n %a[0x100000000] : !s", false},
+      {"%0 = llvm.extractvalue %a[0] : !s", true},
+      {"%0 = llvm.extractvalue\n%a[ 00004294967296 ] : !s", false},
+      {"%0 = \"llvm.extractvalue\"(%a) {position = array<i64: 0>}"
+       " : (!s) -> i64",
+       true},
+      {"%0 = \"llvm.extractvalue\"(%a) {position = array<i64: 4294967296>}"
+       " : (!s) -> i64",
+       false},
+      {"%0 = \"llvm.insertvalue\"(%a, %v) <{position ="
+       " array<i64: 4294967296>}> : (!s, i64) -> !s",
+       false},
+  };
+  pn_context_t *context = api_context();
+  char text[1024];
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    int size = snprintf(text, sizeof(text),
+                        "!s = !llvm.struct<(i64, array<2 x i64>)>\n"
+                        "llvm.func @f(%%v: i64, %%a: !s) {\n"
+                        "  %s\n  llvm.return\n}\n",
+                        rows[i].text);
+    pn_module_t *module;
+    pn_error_t *error =
+        pn_module_parse(context, text, (size_t)size, "p", 0, &module);
+    if (rows[i].is_good)
+      CHECK_OK(error);
+    else
+      CHECK_SAYS(error, PN_ERROR_PARSE, "must fit 32 bits");
+    pn_module_destroy(module);
+  }
+  pn_context_release(context);
+}
+
 /* Aliases of aliases, which unfold to great depth or size. */
 static void test_aliases(void) {
   static char text[1 << 20];
@@ -385,6 +427,7 @@ int main(void) {
   CHECK_RUN(test_prefixes);
   CHECK_RUN(test_deep_nesting);
   CHECK_RUN(test_integer_lists);
+  CHECK_RUN(test_positions);
   CHECK_RUN(test_aliases);
   CHECK_RUN(test_container);
   CHECK_RUN(test_files);
