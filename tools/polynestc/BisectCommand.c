@@ -33,6 +33,9 @@ typedef enum pn_trial {
   PN_TRIAL_AGREES = 0,
   PN_TRIAL_DIFFERS = 1,
   PN_TRIAL_FAILS = 2, /* an error, or a crash */
+  /* The plain program did not run on these inputs: no pass is to blame. */
+  PN_TRIAL_NEVER = 3,
+  PN_TRIAL_USAGE = 4, /* the same, for what was asked */
 } pn_trial_t;
 
 /* ------------------------------------------------------------------------ */
@@ -112,10 +115,12 @@ static pn_trial_t try_in_child(const pn_bisect_t *bisect, const char *disabled,
       pn_session_open(bisect->options, NULL, bisect->path, &session);
   if (code == PN_EXIT_OK)
     code = pn_check_open(&session, &check);
-  if (code == PN_EXIT_OK) {
-    session.options.disabled_passes = disabled;
-    code = pn_check_options(&session, &session.options, &check);
+  if (code != PN_EXIT_OK) {
+    fflush(NULL);
+    return code == PN_EXIT_USAGE ? PN_TRIAL_USAGE : PN_TRIAL_NEVER;
   }
+  session.options.disabled_passes = disabled;
+  code = pn_check_options(&session, &session.options, &check);
   pn_trial_t trial = code == PN_EXIT_OK ? PN_TRIAL_AGREES
                      : check.differs    ? PN_TRIAL_DIFFERS
                                         : PN_TRIAL_FAILS;
@@ -134,7 +139,8 @@ static pn_trial_t try_without(const pn_bisect_t *bisect, const char *disabled,
   while (pid > 0 && waitpid(pid, &status, 0) < 0)
     if (errno != EINTR)
       return PN_TRIAL_FAILS;
-  if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 2)
+  if (pid < 0 || !WIFEXITED(status) ||
+      WEXITSTATUS(status) > (int)PN_TRIAL_USAGE)
     return PN_TRIAL_FAILS;
   return (pn_trial_t)WEXITSTATUS(status);
 }
@@ -174,6 +180,12 @@ static size_t find_first(const pn_bisect_t *bisect) {
 
 static pn_exit_t bisect_passes(const pn_bisect_t *bisect) {
   pn_trial_t all = try_without(bisect, NULL, false);
+  if (all == PN_TRIAL_USAGE)
+    return PN_EXIT_USAGE;
+  if (all == PN_TRIAL_NEVER) {
+    printf("nothing to compare: the plain program does not run\n");
+    return PN_EXIT_FAILURE;
+  }
   printf("all %zu optimizations: %s\n", bisect->count, outcome_name(all));
   if (all == PN_TRIAL_AGREES) {
     printf("nothing to find: the results agree\n");

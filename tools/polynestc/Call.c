@@ -91,19 +91,50 @@ static bool read_size(const char *text, int64_t *input, int64_t *dim,
          pn_read_integer(equals + 1, size) && *size >= 0;
 }
 
-/* Sets dynamic sizes of input `index`, by the options in order. */
-static bool choose_sizes(const pn_input_options_t *options, size_t index,
+/* Sets dynamic sizes of input `index`, by the options in order, which were
+ * checked. */
+static void choose_sizes(const pn_input_options_t *options, size_t index,
                          const pn_value_type_t *type, int64_t *sizes) {
   for (int32_t d = 0; d < type->rank; ++d)
     sizes[d] = type->sizes[d] == PN_DYNAMIC ? DEFAULT_SIZE : type->sizes[d];
   for (size_t i = 0; i < options->sizes.count; ++i) {
     int64_t input, dim, size;
     if (!read_size(options->sizes.items[i], &input, &dim, &size))
-      return wrong_size(options->sizes.items[i]);
+      continue;
     for (int32_t d = 0; d < type->rank; ++d)
       if (type->sizes[d] == PN_DYNAMIC &&
           (input < 0 || (input == (int64_t)index && dim == d)))
         sizes[d] = size;
+  }
+}
+
+/* Checks that what the options name is there, and dynamic. */
+static bool check_sizes(const pn_entry_t *entry,
+                        const pn_input_options_t *options) {
+  for (size_t i = 0; i < options->sizes.count; ++i) {
+    const char *text = options->sizes.items[i];
+    int64_t input, dim, size;
+    pn_value_type_t type;
+    if (!read_size(text, &input, &dim, &size))
+      return wrong_size(text);
+    if (input < 0)
+      continue;
+    if (!pn_entry_input_type(entry, (size_t)input, &type)) {
+      pn_report("error", "option --size %s: entry '%s' has %zu inputs", text,
+                pn_entry_name(entry), pn_entry_input_count(entry));
+      return false;
+    }
+    if (dim >= type.rank) {
+      pn_report("error", "option --size %s: input %" PRId64 " has rank %d",
+                text, input, (int)type.rank);
+      return false;
+    }
+    if (type.sizes[dim] != PN_DYNAMIC && type.sizes[dim] != size) {
+      pn_report("error",
+                "option --size %s: that size is %" PRId64 " in the program",
+                text, type.sizes[dim]);
+      return false;
+    }
   }
   return true;
 }
@@ -128,9 +159,12 @@ static bool make_input(const pn_entry_t *entry, size_t index,
   if (index < options->files.count)
     return pn_npy_read(options->files.items[index], type.dtype, out_array);
   int64_t sizes[PN_MEMREF_RANK_MAX];
-  if (!choose_sizes(options, index, &type, sizes) ||
-      !pn_array_create(type.dtype, type.rank, sizes, 0, out_array))
+  choose_sizes(options, index, &type, sizes);
+  if (!pn_array_create(type.dtype, type.rank, sizes, 0, out_array)) {
+    pn_report("note", "this is input %zu of entry '%s'", index,
+              pn_entry_name(entry));
     return false;
+  }
   pn_array_randomize(out_array, (uint64_t)options->seed, index, low, high);
   return true;
 }
@@ -141,7 +175,8 @@ bool pn_call_make_inputs(const pn_entry_t *entry,
   *out_call = (pn_call_t){.input_count = pn_entry_input_count(entry)};
   out_call->inputs = pn_alloc_array(out_call->input_count, sizeof(pn_array_t));
   int64_t low, high;
-  if (!read_range(options->int_range, &low, &high))
+  if (!read_range(options->int_range, &low, &high) ||
+      !check_sizes(entry, options))
     return false;
   if (options->files.count > out_call->input_count) {
     pn_report("error", "entry '%s' takes %zu inputs, but %zu files are given",
@@ -153,6 +188,14 @@ bool pn_call_make_inputs(const pn_entry_t *entry,
     if (!make_input(entry, i, options, low, high, &out_call->inputs[i]))
       return false;
   return true;
+}
+
+bool pn_input_options_check(const pn_input_options_t *options) {
+  int64_t input, dim, size, low, high;
+  for (size_t i = 0; i < options->sizes.count; ++i)
+    if (!read_size(options->sizes.items[i], &input, &dim, &size))
+      return wrong_size(options->sizes.items[i]);
+  return read_range(options->int_range, &low, &high);
 }
 
 void pn_call_copy_inputs(const pn_call_t *from, pn_call_t *out_call) {
@@ -189,6 +232,9 @@ bool pn_call_make_results(const pn_entry_t *entry, unsigned char fill,
   for (size_t i = 0; ok && i < call->result_count; ++i) {
     ok = pn_entry_result_type(entry, i, &type) &&
          pn_array_create(type.dtype, type.rank, at, fill, &call->results[i]);
+    if (!ok)
+      pn_report("note", "this is result %zu of entry '%s'", i,
+                pn_entry_name(entry));
     at += type.rank;
   }
   free(inputs);

@@ -30,6 +30,9 @@ typedef struct pn_input_options {
 void pn_input_rows(pn_input_options_t *options,
                    pn_option_row_t rows[PN_INPUT_ROW_COUNT]);
 
+/* Whether the values can be read; reports what cannot. */
+bool pn_input_options_check(const pn_input_options_t *options);
+
 void pn_input_options_clear(pn_input_options_t *options);
 
 typedef struct pn_call {

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What to write, and where. */
 typedef struct pn_compile_request {
@@ -85,11 +86,40 @@ static pn_exit_t write_code(pn_session_t *session,
   return error ? pn_report_error(error) : pn_session_finish(session);
 }
 
+/* True if both paths name one file that is there and regular, or are equal. */
+static bool is_same_file(const char *a, const char *b) {
+  struct stat first, second;
+  bool has_first = stat(a, &first) == 0, has_second = stat(b, &second) == 0;
+  if (has_first != has_second)
+    return false;
+  if (has_first)
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+  return strcmp(a, b) == 0;
+}
+
+/* Checks that nothing is written over the program or another output. */
+static bool check_paths(const pn_compile_request_t *request, const char *path) {
+  const char *outputs[] = {request->output, request->header};
+  const char *const names[] = {"-o", "--header"};
+  for (size_t i = 0; i < 2; ++i)
+    if (outputs[i] && strcmp(path, "-") != 0 &&
+        is_same_file(path, outputs[i])) {
+      pn_report("error", "%s would write over the program '%s'", names[i],
+                path);
+      return false;
+    }
+  if (!outputs[0] || !outputs[1] || !is_same_file(outputs[0], outputs[1]))
+    return true;
+  pn_report("error", "-o and --header both name '%s'", outputs[0]);
+  return false;
+}
+
 static pn_exit_t compile(const pn_session_options_t *options, void *user,
                          const char *path) {
   const pn_compile_request_t *request = user;
   pn_stage_t stage = PN_STAGE_S5;
-  if (!check_request(request) ||
+  if (!check_request(request) || !check_paths(request, path) ||
       (request->stage && !pn_read_stage(request->stage, &stage)))
     return PN_EXIT_USAGE;
   pn_session_t session;
@@ -109,7 +139,7 @@ pn_exit_t pn_command_compile(int argc, char **argv) {
       {"--object", PN_OPTION_FLAG, &request.object, NULL,
        "write an object file", 0, 0},
       {"--shared", PN_OPTION_FLAG, &request.shared, NULL,
-       "write a shared library that needs libc alone", 0, 0},
+       "write a shared library that needs libc and libm alone", 0, 0},
       {"-o", PN_OPTION_TEXT, &request.output, "FILE",
        "where to write; a stage goes to the standard output\nwithout it", 0, 0},
       {"--header", PN_OPTION_TEXT, &request.header, "FILE",

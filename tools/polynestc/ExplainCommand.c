@@ -5,6 +5,8 @@
 #include "FileCommand.h"
 #include "Text.h"
 
+#include "Support/Names.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +189,58 @@ static void print_totals(pn_decisions_t *decisions) {
   }
 }
 
+/* Adds the names of the passes in the text of a pipeline; returns how many
+ * there are then. */
+static size_t list_passes(const char *text, char names[][PN_NAME_MAX + 1],
+                          size_t count, size_t room) {
+  static const char prefix[] = "polynest-";
+  while (count < room && (text = strstr(text, prefix)) != NULL) {
+    text += sizeof(prefix) - 1;
+    size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    if (size <= PN_NAME_MAX) {
+      memcpy(names[count], text, size);
+      names[count++][size] = '\0';
+    }
+    text += size;
+  }
+  return count;
+}
+
+#define PASSES_MAX 128
+
+/* Whether the pass is one of the pipelines', or reported something. */
+static bool is_known_pass(const pn_session_t *session,
+                          const pn_decisions_t *decisions, const char *pass) {
+  static char names[PASSES_MAX][PN_NAME_MAX + 1];
+  const char *list[PASSES_MAX];
+  size_t count = 0;
+  for (int s = PN_STAGE_S1; s <= (int)PN_STAGE_S5; ++s) {
+    pn_text_t text = {0};
+    pn_compile_options_t options = PN_COMPILE_OPTIONS_INIT;
+    pn_error_destroy(pn_pipeline_print((pn_stage_t)s, session->target, &options,
+                                       pn_text_write, &text));
+    count = list_passes(pn_text_get(&text), names, count, PASSES_MAX);
+    pn_text_clear(&text);
+  }
+  for (size_t i = 0; i < decisions->count; ++i)
+    if (strcmp(decisions->items[i].pass, pass) == 0)
+      return true;
+  for (size_t i = 0; i < count; ++i) {
+    list[i] = names[i];
+    if (strcmp(names[i], pass) == 0)
+      return true;
+  }
+  const char *nearest = pn_nearest_name(pass, list, count);
+  if (nearest)
+    pn_report("error", "option --pass: no pass '%s'; did you mean '%s'?", pass,
+              nearest);
+  else
+    pn_report("error",
+              "option --pass: no pass '%s'; 'polynestc pipeline' names them",
+              pass);
+  return false;
+}
+
 static pn_exit_t explain(const pn_session_options_t *options, void *user,
                          const char *path) {
   const pn_explain_request_t *request = user;
@@ -202,10 +256,13 @@ static pn_exit_t explain(const pn_session_options_t *options, void *user,
                             &session.options, &session.timing);
     code = error ? pn_report_error(error) : pn_session_finish(&session);
   }
+  if (code == PN_EXIT_OK && request->pass &&
+      !is_known_pass(&session, &decisions, request->pass))
+    code = PN_EXIT_USAGE;
   /* What was decided up to a failure helps to understand it. */
-  if (decisions.count || code == PN_EXIT_OK)
+  if (code == PN_EXIT_OK || (code != PN_EXIT_USAGE && decisions.count))
     print_by_place(request, &decisions);
-  if (decisions.count)
+  if (code != PN_EXIT_USAGE && decisions.count)
     print_totals(&decisions);
   pn_session_close(&session);
   clear_decisions(&decisions);

@@ -40,7 +40,8 @@ pn_exit_t pn_file_command_run(const pn_file_command_t *command, int argc,
   pn_text_list_t files = {0};
   pn_parse_outcome_t parsed = pn_command_line_parse(&line, argc, argv, &files);
   pn_exit_t code = parsed == PN_PARSE_HELP ? PN_EXIT_OK : PN_EXIT_USAGE;
-  if (parsed == PN_PARSE_OK)
+  if (parsed == PN_PARSE_OK &&
+      (!command->inputs || pn_input_options_check(command->inputs)))
     code = command->run(&options, command->request, files.items[0]);
   pn_text_list_clear(&files);
   free(rows);

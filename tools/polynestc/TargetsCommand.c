@@ -3,6 +3,7 @@
 
 #include "Commands.h"
 #include "Options.h"
+#include "Report.h"
 #include "polynest/polynest.h"
 
 #include <stdio.h>
@@ -14,10 +15,13 @@ static void write_stdout(void *user, const char *data, size_t size) {
   (void)fwrite(data, 1, size, stdout);
 }
 
+static bool is_host(const char *name) {
+  return strcmp(name, "host") == 0 || strcmp(name, "cpu:host") == 0;
+}
+
 static pn_error_t *make_target(const char *name, bool measure,
                                pn_target_t **out_target) {
-  bool is_host = strcmp(name, "host") == 0 || strcmp(name, "cpu:host") == 0;
-  if (is_host && measure) {
+  if (measure) {
     pn_target_host_options_t options = PN_TARGET_HOST_OPTIONS_INIT;
     options.measure = PN_TARGET_MEASURE_NOW;
     return pn_target_create_host_with(&options, out_target);
@@ -30,6 +34,11 @@ static pn_error_t *make_target(const char *name, bool measure,
 }
 
 static pn_exit_t print_target(const char *name, bool measure, bool as_file) {
+  if (measure && !is_host(name)) {
+    pn_report("error", "--measure measures this machine; '%s' is not the host",
+              name);
+    return PN_EXIT_USAGE;
+  }
   pn_target_t *target = NULL;
   pn_error_t *error = make_target(name, measure, &target);
   if (!error)
