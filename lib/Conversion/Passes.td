@@ -183,6 +183,30 @@ def OrderCopies : Pass<"polynest-order-copies", "mlir::func::FuncOp"> {
   ];
 }
 
+def CheckSizes : Pass<"polynest-check-sizes", "mlir::ModuleOp"> {
+  let summary = "Assert that the dynamic sizes of operands agree";
+  let description = [{
+    First pass of S2. Where a structured operation, a copy or a cast of an entry
+    needs dynamic sizes to be equal, or a window to end inside of what it reads,
+    and that does not follow from where the sizes come from, it emits a
+    `cf.assert`: at the start of the entry if the sizes come from arguments
+    alone, else in front of the operation. Static sizes cost nothing.
+
+    Before: `linalg.add ins(%x, %y : memref<?xf32>, memref<?xf32>) ...`
+    After:  `%e = arith.cmpi eq, %dim_x, %dim_y  cf.assert %e, "sizes differ:
+            dimension 0 of input 0 and dimension 0 of input 1 must be equal in
+            linalg.add"` in front.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::cf::ControlFlowDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Assertions emitted">,
+    Statistic<"numDeclined", "num-declined",
+              "Functions without a status, and indices that are not understood">
+  ];
+}
+
 def MarkStage : Pass<"polynest-mark-stage", "mlir::ModuleOp"> {
   let summary = "Record which stage a module is at";
   let description = [{

@@ -146,6 +146,7 @@ static const pn_pass_row_t s1_rows[] = {
 };
 
 static const pn_pass_row_t s2_rows[] = {
+    {.flag = "polynest-check-sizes"},
     {.flag = "polynest-lower-linalg"},
     {.flag = "polynest-raise-scf"},
     {.flag = "canonicalize"},

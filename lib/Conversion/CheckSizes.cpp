@@ -1,0 +1,560 @@
+//===- CheckSizes.cpp - assertions that operands' sizes agree -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: puts assertions in front of the structured operations, copies and casts
+// of an entry whose operands' dynamic sizes must agree: a loop that walks
+// dimensions of several operands has one size, a copy two equal shapes, and a
+// window may not reach past the end of what it reads. What follows from earlier
+// assertions, or is the same value, needs none; nor does a result whose size
+// the entry's shape function takes from an input, which callers see to. Where
+// the sizes are those of arguments, or computed from them alone, and the
+// operation runs whenever the entry does, the assertion stands at the start of
+// the entry: nothing has been written then, and it parts no nests.
+// Legal always: these operations are undefined for other sizes. What is moved
+// to the start is pure and depends on arguments alone.
+// Profitable always: the alternative is reading past the end of an argument.
+// Limits: index maps that are neither a loop's index nor a sum of loops'
+// indices times constants that are not negative are declined, as are functions
+// that are no entry, which have no status to return. Cost: linear in the
+// operations and their operands' dimensions, times the length of the chains of
+// views and loops behind a size, which is bounded.
+//===----------------------------------------------------------------------===//
+
+#include "Conversion/Passes.h"
+
+#include "Support/Remark.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_CHECKSIZES
+#include "Conversion/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-check-sizes"
+
+using namespace mlir;
+
+namespace polynest {
+
+static constexpr StringLiteral kPass = "check-sizes";
+
+/// Longer chains, and deeper nests, count as unknown.
+static constexpr unsigned kLongestChain = 1000;
+static constexpr unsigned kDeepestNest = 8;
+
+namespace {
+/// One size: that of dimension `dim` of the memref `base`; the number `base`
+/// where `dim` is -1; the constant `dim` where `base` is null.
+struct Extent {
+  Value base;
+  int64_t dim;
+
+  bool isConstant() const { return !base; }
+  bool isNumber() const { return base && dim < 0; }
+  std::pair<void *, int64_t> key() const {
+    return {base.getAsOpaquePointer(), dim};
+  }
+  bool operator==(const Extent &other) const { return key() == other.key(); }
+};
+
+/// Follows sizes to where they come from.
+class SizeSource {
+public:
+  Extent of(Value memref, int64_t d);
+  Extent of(OpFoldResult size);
+
+private:
+  Extent ofDim(Value memref, int64_t d);
+  std::optional<Extent> ofCarried(scf::ForOp loop, unsigned number, int64_t d);
+  std::optional<Extent> ofDefined(Operation *op, int64_t d);
+
+  unsigned depth = 0;
+  /// Sizes of carried memrefs whose loops are being looked at, and those they
+  /// start with, which they have if all that is looked at turns out to keep
+  /// them.
+  SmallVector<std::pair<Extent, Extent>> open;
+};
+} // namespace
+
+/// A size that is given as a number, which may be a memref's.
+Extent SizeSource::of(OpFoldResult size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return {Value(), *constant};
+  auto number = cast<Value>(size);
+  auto dim = number.getDefiningOp<memref::DimOp>();
+  std::optional<int64_t> d = dim ? dim.getConstantIndex() : std::nullopt;
+  auto type = dim ? dyn_cast<MemRefType>(dim.getSource().getType()) : nullptr;
+  if (!d || !type || *d < 0 || *d >= type.getRank() || depth >= kDeepestNest)
+    return {number, -1};
+  return of(dim.getSource(), *d);
+}
+
+/// The size of a loop's carried memref if all iterations keep it.
+std::optional<Extent> SizeSource::ofCarried(scf::ForOp loop, unsigned number,
+                                            int64_t d) {
+  Extent carried = {loop.getRegionIterArg(number), d};
+  for (const auto &[size, init] : open)
+    if (size == carried)
+      return init;
+  if (depth >= kDeepestNest)
+    return std::nullopt;
+  Extent init = of(loop.getInitArgs()[number], d);
+  open.push_back({carried, init});
+  Extent yielded = of(loop.getYieldedValues()[number], d);
+  open.pop_back();
+  return yielded == init ? std::optional<Extent>(init) : std::nullopt;
+}
+
+/// Where size `d` of a view or an allocation comes from.
+std::optional<Extent> SizeSource::ofDefined(Operation *op, int64_t d) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  if (isa<memref::AllocOp, memref::AllocaOp>(op))
+    // Sizes come first among the operands of both.
+    return of(OpFoldResult(op->getOperand(type.getDynamicDimIndex(d))));
+  if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+    llvm::SmallBitVector dropped = view.getDroppedDims();
+    int64_t left = d;
+    for (auto [i, size] : llvm::enumerate(view.getMixedSizes()))
+      if (!dropped[i] && left-- == 0)
+        return of(size);
+  }
+  if (auto view = dyn_cast<memref::ReinterpretCastOp>(op))
+    return of(view.getMixedSizes()[d]);
+  if (auto view = dyn_cast<memref::ExpandShapeOp>(op))
+    return of(view.getMixedOutputShape()[d]);
+  return std::nullopt;
+}
+
+Extent SizeSource::of(Value memref, int64_t d) {
+  ++depth;
+  Extent extent = ofDim(memref, d);
+  --depth;
+  return extent;
+}
+
+Extent SizeSource::ofDim(Value value, int64_t d) {
+  for (unsigned length = 0; length < kLongestChain; ++length) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type)
+      break;
+    if (!type.isDynamicDim(d))
+      return {Value(), type.getDimSize(d)};
+    std::optional<Extent> extent;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (loop && argument != loop.getInductionVar())
+        extent = ofCarried(loop, argument.getArgNumber() - 1, d);
+      return extent.value_or(Extent{value, d});
+    }
+    auto result = cast<OpResult>(value);
+    Operation *op = result.getOwner();
+    unsigned number = result.getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      extent = ofCarried(loop, number, d);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (depth >= kDeepestNest)
+        break;
+      extent = of(branch.thenYield().getOperand(number), d);
+      // What both know comes from outside of both.
+      if (!(of(branch.elseYield().getOperand(number), d) == *extent))
+        break;
+    } else if (auto view = dyn_cast<memref::CastOp>(op)) {
+      value = view.getSource();
+      continue;
+    } else if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      d = cast<AffineDimExpr>(transpose.getPermutation().getResult(d))
+              .getPosition();
+      value = transpose.getIn();
+      continue;
+    } else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+      ReassociationIndices group = collapse.getReassociationIndices()[d];
+      if (group.size() != 1)
+        break;
+      value = collapse.getSrc();
+      d = group.front();
+      continue;
+    } else {
+      extent = ofDefined(op, d);
+    }
+    return extent.value_or(Extent{value, d});
+  }
+  return {value, d};
+}
+
+static Extent extentOf(Value memref, int64_t d) {
+  return SizeSource().of(memref, d);
+}
+
+namespace {
+/// Collects what one entry needs, and emits it.
+class SizeChecks {
+public:
+  explicit SizeChecks(func::FuncOp entry)
+      : entry(entry), block(entry.getBody().front()) {}
+
+  unsigned count() const { return asserted; }
+  unsigned declined() const { return unknown; }
+
+  /// What the caller sees to: results have the sizes that the shape function
+  /// returns, some of which are those of inputs.
+  void assumeResults(func::FuncOp shapes);
+  /// What an assertion that stands here already says holds from here on.
+  void assume(cf::AssertOp op);
+  void visit(linalg::LinalgOp op);
+  void visit(memref::CopyOp op);
+  void visit(memref::CastOp op);
+
+private:
+  void requireEqual(Operation *op, Extent a, Extent b);
+  void requireWindow(Operation *op, AffineExpr expr, ArrayRef<Extent> loops,
+                     Extent size);
+  void emit(Operation *op, ArrayRef<Extent> extents, const Twine &message,
+            function_ref<Value(OpBuilder &, Location, ValueRange)> makeCheck);
+
+  bool atStart(Operation *op, Extent extent);
+  bool mayMove(Value value, unsigned depth);
+  void move(Value value);
+  Value materialize(OpBuilder &builder, Location loc, Extent extent,
+                    bool start);
+  std::string describe(Extent extent);
+
+  func::FuncOp entry;
+  Block &block;
+  /// The last operation that was put at the start of the entry.
+  Operation *last = nullptr;
+  DenseSet<Operation *> moved;
+  DenseMap<std::pair<void *, int64_t>, Value> known;
+  llvm::EquivalenceClasses<std::pair<void *, int64_t>> equal;
+  unsigned asserted = 0;
+  unsigned unknown = 0;
+};
+} // namespace
+
+bool SizeChecks::mayMove(Value value, unsigned depth) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() == &block;
+  Operation *op = value.getDefiningOp();
+  if (moved.contains(op))
+    return true;
+  if (op->getBlock() != &block || op->getNumRegions() != 0 || !isPure(op) ||
+      depth > kDeepestNest)
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return mayMove(operand, depth + 1);
+  });
+}
+
+void SizeChecks::move(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || moved.contains(op))
+    return;
+  for (Value operand : op->getOperands())
+    move(operand);
+  if (last)
+    op->moveAfter(last);
+  else
+    op->moveBefore(&block, block.begin());
+  last = op;
+  moved.insert(op);
+}
+
+/// True if the extent is known at the start of the entry and `op` runs whenever
+/// the entry does.
+bool SizeChecks::atStart(Operation *op, Extent extent) {
+  if (op->getBlock() != &block)
+    return false;
+  return extent.isConstant() || mayMove(extent.base, 0);
+}
+
+Value SizeChecks::materialize(OpBuilder &builder, Location loc, Extent extent,
+                              bool start) {
+  if (extent.isNumber()) {
+    if (start) {
+      move(extent.base);
+      if (last)
+        builder.setInsertionPointAfter(last);
+    }
+    return extent.base;
+  }
+  Value &value = known[extent.key()];
+  if (start && value)
+    return value;
+  if (start)
+    move(extent.base);
+  if (start && last)
+    builder.setInsertionPointAfter(last);
+  Value made =
+      extent.isConstant()
+          ? arith::ConstantIndexOp::create(builder, loc, extent.dim).getResult()
+          : memref::DimOp::create(builder, loc, extent.base, extent.dim)
+                .getResult();
+  if (start) {
+    value = made;
+    last = made.getDefiningOp();
+    moved.insert(last);
+  }
+  return made;
+}
+
+std::string SizeChecks::describe(Extent extent) {
+  if (extent.isConstant())
+    return ("size " + Twine(extent.dim)).str();
+  auto argument = dyn_cast<BlockArgument>(extent.base);
+  if (extent.isNumber() || !argument || argument.getOwner() != &block)
+    return "a computed size";
+  unsigned index = argument.getArgNumber(), inputs = 0;
+  while (inputs < entry.getNumArguments() &&
+         !entry.getArgAttr(inputs, "polynest.result"))
+    ++inputs;
+  bool isInput = index < inputs;
+  return ("dimension " + Twine(extent.dim) + " of " +
+          (isInput ? "input " : "result ") +
+          Twine(isInput ? index : index - inputs))
+      .str();
+}
+
+void SizeChecks::emit(
+    Operation *op, ArrayRef<Extent> extents, const Twine &message,
+    function_ref<Value(OpBuilder &, Location, ValueRange)> makeCheck) {
+  bool start =
+      llvm::all_of(extents, [&](Extent extent) { return atStart(op, extent); });
+  Location loc = op->getLoc();
+  OpBuilder builder(op);
+  if (start)
+    builder.setInsertionPointToStart(&block);
+  SmallVector<Value> values;
+  for (Extent extent : extents)
+    values.push_back(materialize(builder, loc, extent, start));
+  if (start && last)
+    builder.setInsertionPointAfter(last);
+  Value check = makeCheck(builder, loc, values);
+  auto assertion = cf::AssertOp::create(builder, loc, check, message.str());
+  if (start)
+    last = assertion;
+  ++asserted;
+  remark(RemarkKind::Applied, loc, kPass, "sizes are checked")
+      << arg("op", op->getName().getStringRef())
+      << arg("at", start ? "start" : "operation");
+}
+
+void SizeChecks::assumeResults(func::FuncOp shapes) {
+  if (!shapes || !shapes.getBody().hasOneBlock())
+    return;
+  // The sizes behind the shape function's arguments.
+  SmallVector<Extent> sources;
+  SmallVector<Extent> targets;
+  for (BlockArgument argument : block.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    bool isResult =
+        entry.getArgAttr(argument.getArgNumber(), "polynest.result") != nullptr;
+    if (!type) {
+      if (argument.getType().isIntOrIndex())
+        sources.push_back({argument, -1});
+      continue;
+    }
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!isResult)
+        sources.push_back(extentOf(argument, d));
+      else if (type.isDynamicDim(d))
+        targets.push_back({argument, d});
+    }
+  }
+  Block &body = shapes.getBody().front();
+  OperandRange returned = body.getTerminator()->getOperands();
+  if (sources.size() != body.getNumArguments() ||
+      targets.size() != returned.size())
+    return;
+  for (auto [target, value] : llvm::zip_equal(targets, returned)) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (std::optional<int64_t> constant = getConstantIntValue(value))
+      equal.unionSets(target.key(), Extent{Value(), *constant}.key());
+    else if (argument && argument.getOwner() == &body)
+      equal.unionSets(target.key(), sources[argument.getArgNumber()].key());
+  }
+}
+
+void SizeChecks::assume(cf::AssertOp op) {
+  auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+  if (op->getBlock() != &block || !compare ||
+      compare.getPredicate() != arith::CmpIPredicate::eq ||
+      !compare.getLhs().getType().isIndex())
+    return;
+  Extent a = SizeSource().of(OpFoldResult(compare.getLhs()));
+  Extent b = SizeSource().of(OpFoldResult(compare.getRhs()));
+  equal.unionSets(a.key(), b.key());
+}
+
+void SizeChecks::requireEqual(Operation *op, Extent a, Extent b) {
+  if (a == b || equal.isEquivalent(a.key(), b.key()))
+    return;
+  emit(op, {a, b},
+       "sizes differ: " + describe(a) + " and " + describe(b) +
+           " must be equal in " + op->getName().getStringRef(),
+       [](OpBuilder &builder, Location loc, ValueRange values) {
+         return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      values[0], values[1]);
+       });
+  // An assertion inside of a branch says nothing about what is outside.
+  if (op->getBlock() == &block)
+    equal.unionSets(a.key(), b.key());
+}
+
+/// True if `expr` is a sum of loops' indices times constants, none of them
+/// negative: then it is largest where all loops are at their ends.
+static bool growsWithLoops(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() >= 0;
+  if (isa<AffineDimExpr>(expr))
+    return true;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return binary &&
+         (binary.getKind() == AffineExprKind::Add ||
+          binary.getKind() == AffineExprKind::Mul) &&
+         growsWithLoops(binary.getLHS()) && growsWithLoops(binary.getRHS());
+}
+
+/// The largest value of `expr` lies below `size`, unless some loop is empty.
+void SizeChecks::requireWindow(Operation *op, AffineExpr expr,
+                               ArrayRef<Extent> loops, Extent size) {
+  SmallVector<Extent> extents = {size};
+  SmallVector<unsigned> dims;
+  for (unsigned i = 0; i < loops.size(); ++i)
+    if (expr.isFunctionOfDim(i)) {
+      dims.push_back(i);
+      extents.push_back(loops[i]);
+    }
+  if (llvm::all_of(extents, [](Extent e) { return e.isConstant(); }))
+    return;
+  emit(op, extents,
+       "sizes do not fit: what " + op->getName().getStringRef() +
+           " reads lies past the end of " + describe(size),
+       [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
+         Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+         Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+         SmallVector<Value> ends(loops.size(), zero);
+         Value smallest = values[1];
+         for (auto [dim, count] : llvm::zip_equal(dims, values.drop_front())) {
+           ends[dim] = arith::SubIOp::create(builder, loc, count, one);
+           smallest = arith::MinSIOp::create(builder, loc, smallest, count);
+         }
+         Value largest = affine::expandAffineExpr(builder, loc, expr, ends, {});
+         Value inside = arith::CmpIOp::create(
+             builder, loc, arith::CmpIPredicate::slt, largest, values[0]);
+         Value empty = arith::CmpIOp::create(
+             builder, loc, arith::CmpIPredicate::sle, smallest, zero);
+         return arith::OrIOp::create(builder, loc, inside, empty);
+       });
+}
+
+void SizeChecks::visit(linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics())
+    return;
+  struct Place {
+    Extent size;
+    AffineExpr expr;
+  };
+  SmallVector<Place> windows;
+  SmallVector<SmallVector<Extent, 4>> sizes(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+      Extent extent = extentOf(operand.get(), i);
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        sizes[dim.getPosition()].push_back(extent);
+      else
+        windows.push_back({extent, expr});
+    }
+  }
+  for (ArrayRef<Extent> group : sizes)
+    for (Extent extent : group.drop_front(group.empty() ? 0 : 1))
+      requireEqual(op, group.front(), extent);
+  SmallVector<Extent> loops;
+  for (ArrayRef<Extent> group : sizes) {
+    if (group.empty())
+      return;
+    loops.push_back(group.front());
+  }
+  for (const Place &window : windows) {
+    if (growsWithLoops(window.expr)) {
+      requireWindow(op, window.expr, loops, window.size);
+      continue;
+    }
+    ++unknown;
+    remark(RemarkKind::Declined, op.getLoc(), kPass,
+           "an index is no growing sum of the loops' indices")
+        << arg("op", op->getName().getStringRef());
+  }
+}
+
+void SizeChecks::visit(memref::CopyOp op) {
+  auto source = dyn_cast<MemRefType>(op.getSource().getType());
+  auto target = dyn_cast<MemRefType>(op.getTarget().getType());
+  if (!source || !target)
+    return;
+  for (int64_t d = 0; d < source.getRank(); ++d)
+    requireEqual(op, extentOf(op.getSource(), d), extentOf(op.getTarget(), d));
+}
+
+void SizeChecks::visit(memref::CastOp op) {
+  auto source = dyn_cast<MemRefType>(op.getSource().getType());
+  auto target = dyn_cast<MemRefType>(op.getType());
+  if (!source || !target)
+    return;
+  for (int64_t d = 0; d < source.getRank(); ++d)
+    if (source.isDynamicDim(d) && !target.isDynamicDim(d))
+      requireEqual(op, extentOf(op.getSource(), d),
+                   Extent{Value(), target.getDimSize(d)});
+}
+
+namespace {
+struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      checkFunction(function, symbols.lookup<func::FuncOp>(
+                                  (function.getName() + "_shapes").str()));
+  }
+
+  void checkFunction(func::FuncOp function, func::FuncOp shapes) {
+    if (!function->hasAttr("polynest.entry") ||
+        !function.getBody().hasOneBlock()) {
+      ++numDeclined;
+      return;
+    }
+    // In program order, and before anything moves.
+    SmallVector<Operation *> work;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<linalg::LinalgOp, memref::CopyOp, memref::CastOp, cf::AssertOp>(
+              op))
+        work.push_back(op);
+    });
+    SizeChecks checks(function);
+    checks.assumeResults(shapes);
+    for (Operation *op : work) {
+      if (auto assertion = dyn_cast<cf::AssertOp>(op))
+        checks.assume(assertion);
+      else if (auto copy = dyn_cast<memref::CopyOp>(op))
+        checks.visit(copy);
+      else if (auto view = dyn_cast<memref::CastOp>(op))
+        checks.visit(view);
+      else
+        checks.visit(cast<linalg::LinalgOp>(op));
+    }
+    numApplied += checks.count();
+    numDeclined += checks.declined();
+  }
+};
+} // namespace
+
+} // namespace polynest

@@ -1,0 +1,185 @@
+// Properties: sizes of arguments that must agree are compared once, at the
+// start (@add, @chain); static sizes and equal values cost nothing (@static,
+// @same); a size may be computed from arguments (@computed); inside of a branch
+// the assertion stays there (@branch); sizes that a loop keeps are those it
+// starts from (@carried); windows may not reach past the end (@window); copies
+// and casts are checked (@copy, @cast); what an assertion of the program says
+// is not said again (@said), nor what callers see to (@shaped).
+// RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
+
+// CHECK-LABEL: func @add
+//  CHECK-SAME: (%[[X:.+]]: memref<?xf32>, %[[Y:.+]]: memref<?xf32>, %[[R:.+]]: memref<?xf32> {
+//  CHECK-NEXT: arith.constant 0
+//  CHECK-NEXT: %[[M:.+]] = memref.dim %[[X]],
+//   CHECK-DAG: %[[N:.+]] = memref.dim %[[Y]],
+//       CHECK: %[[E:.+]] = arith.cmpi eq, %[[M]], %[[N]]
+//  CHECK-NEXT: cf.assert %[[E]], "sizes differ: dimension 0 of input 0 and dimension 0 of input 1 must be equal in linalg.add"
+//       CHECK: cf.assert %{{.+}}, "sizes differ: dimension 0 of input 0 and dimension 0 of result 0 must be equal in linalg.add"
+//   CHECK-NOT: cf.assert
+//       CHECK: linalg.add
+func.func @add(%x: memref<?xf32>, %y: memref<?xf32>,
+               %r: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  linalg.add ins(%x, %y : memref<?xf32>, memref<?xf32>)
+             outs(%r : memref<?xf32>)
+  return
+}
+
+// Both assertions stand in front of both operations; the third follows.
+// CHECK-LABEL: func @chain
+// CHECK-COUNT-2: cf.assert
+//       CHECK: linalg.exp
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @chain(%x: memref<?xf32>, %y: memref<?xf32>, %r: memref<?xf32>)
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  linalg.exp ins(%x : memref<?xf32>) outs(%t : memref<?xf32>)
+  linalg.add ins(%t, %y : memref<?xf32>, memref<?xf32>)
+             outs(%r : memref<?xf32>)
+  linalg.mul ins(%y, %x : memref<?xf32>, memref<?xf32>)
+             outs(%r : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @static
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @static(%x: memref<4xf32>, %y: memref<4xf32>)
+    attributes {polynest.entry} {
+  linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @same
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @same(%x: memref<?x8xf32>, %n: index) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %m = memref.dim %x, %c0 : memref<?x8xf32>
+  %t = memref.alloc(%m) : memref<8x?xf32>
+  %v = memref.transpose %x (i, j) -> (j, i)
+      : memref<?x8xf32> to memref<8x?xf32, strided<[1, 8]>>
+  linalg.exp ins(%v : memref<8x?xf32, strided<[1, 8]>>)
+             outs(%t : memref<8x?xf32>)
+  %a = memref.alloc(%n) : memref<?xf32>
+  %b = memref.alloc(%n) : memref<?xf32>
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func @computed
+//       CHECK: arith.addi
+//       CHECK: cf.assert %{{.+}}, "sizes differ: a computed size and dimension 0 of input 1 must be equal in linalg.exp"
+//       CHECK: memref.alloc
+func.func @computed(%x: memref<?xf32>, %y: memref<?xf32>, %k: index)
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %s = memref.alloc(%k) : memref<?xf32>
+  linalg.exp ins(%s : memref<?xf32>) outs(%s : memref<?xf32>)
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = arith.addi %n, %k : index
+  %t = memref.alloc(%m) : memref<?xf32>
+  linalg.exp ins(%t : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @branch
+//   CHECK-NOT: cf.assert
+//       CHECK: scf.if
+//       CHECK: cf.assert
+//  CHECK-NEXT: linalg.exp ins
+func.func @branch(%x: memref<?xf32>, %y: memref<?xf32>, %c: i1)
+    attributes {polynest.entry} {
+  scf.if %c {
+    linalg.exp ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  }
+  return
+}
+
+// CHECK-LABEL: func @carried
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @carried(%x: memref<?xf32>, %n: index) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %a = memref.alloc(%m) : memref<?xf32>
+  %b = memref.alloc(%m) : memref<?xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %a, %q = %b)
+      -> (memref<?xf32>, memref<?xf32>) {
+    linalg.add ins(%p, %x : memref<?xf32>, memref<?xf32>)
+               outs(%q : memref<?xf32>)
+    scf.yield %q, %p : memref<?xf32>, memref<?xf32>
+  }
+  linalg.exp ins(%r#0 : memref<?xf32>) outs(%x : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @window
+//       CHECK: cf.assert %{{.+}}, "sizes do not fit: what linalg.conv_1d reads lies past the end of dimension 0 of input 0"
+//       CHECK: linalg.conv_1d
+func.func @window(%x: memref<?xf32>, %w: memref<3xf32>, %r: memref<?xf32>)
+    attributes {polynest.entry} {
+  linalg.conv_1d ins(%x, %w : memref<?xf32>, memref<3xf32>)
+                 outs(%r : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @copy
+//       CHECK: cf.assert %{{.+}}, "sizes differ: dimension 0 of input 0 and dimension 0 of input 1 must be equal in memref.copy"
+//       CHECK: memref.copy
+func.func @copy(%x: memref<?xf32>, %y: memref<?xf32>)
+    attributes {polynest.entry} {
+  memref.copy %x, %y : memref<?xf32> to memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func @cast
+//       CHECK: cf.assert %{{.+}}, "sizes differ: dimension 0 of input 0 and size 4 must be equal in memref.cast"
+func.func @cast(%x: memref<?xf32>, %y: memref<4xf32>)
+    attributes {polynest.entry} {
+  %v = memref.cast %x : memref<?xf32> to memref<4xf32>
+  memref.copy %v, %y : memref<4xf32> to memref<4xf32>
+  return
+}
+
+// CHECK-LABEL: func @said
+//       CHECK: cf.assert %{{.+}}, "own words"
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @said(%x: memref<?xf32>, %y: memref<?xf32>)
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = memref.dim %y, %c0 : memref<?xf32>
+  %e = arith.cmpi eq, %n, %m : index
+  cf.assert %e, "own words"
+  linalg.exp ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @shaped(
+//       CHECK: cf.assert %{{.+}}, "sizes differ: dimension 1 of input 1 and dimension 0 of input 2
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @shaped(%n: i32, %x: memref<4x?xf32>, %y: memref<?xf32>,
+                  %r: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (0, d0)>,
+                                   affine_map<(d0) -> (d0)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x, %y : memref<4x?xf32>, memref<?xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func @shaped_shapes(%n: index, %x0: index, %x1: index, %y: index) -> index
+    attributes {polynest.shapes} {
+  return %x1 : index
+}
