@@ -329,7 +329,7 @@ bool pn_entry_input_is_constant(const pn_entry_t *entry, size_t index) {
 }
 
 bool pn_entry_input_is_mutable(const pn_entry_t *entry, size_t index) {
-  return index < entry->signature->input_count &&
+  return entry && index < entry->signature->input_count &&
          entry->signature->values[index].is_mutable;
 }
 

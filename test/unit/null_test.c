@@ -177,6 +177,7 @@ static void test_executables(void) {
   NOTHING(pn_entry_result_type(NULL, 0, &type));
   NOTHING(pn_entry_result_type(entry, 0, NULL));
   NOTHING(pn_entry_input_is_constant(NULL, 0));
+  NOTHING(pn_entry_input_is_mutable(NULL, 0));
   NOTHING(pn_entry_state_bytes(NULL));
   NOTHING(pn_entry_arena_bytes(NULL));
   REFUSED(pn_entry_result_sizes(NULL, inputs, 2, sizes));
