@@ -1259,11 +1259,19 @@ def _div_mode(a, b, *, rounding_mode=None):
     if not dtype.is_floating_point:
         return _integer_division(a, b, dtype, rounding_mode)
     if dtype in _LOW_PRECISION:
-        return NotImplemented
+        # Rounded once, at the end, as eager has it.
+        a, b = (
+            x.to(torch.float32) if isinstance(x, torch.Tensor) else x
+            for x in (a, b)
+        )
+        return _div_mode(a, b, rounding_mode=rounding_mode).to(dtype)
     if rounding_mode == "trunc":
         return torch.trunc(torch.true_divide(a, b))
-    a = a.to(dtype)
-    b = b.to(dtype) if isinstance(b, torch.Tensor) else _as_tensor(b, a)
+    a, b = (
+        x.to(dtype) if isinstance(x, torch.Tensor) else
+        torch.full((), x, dtype=dtype)
+        for x in (a, b)
+    )
     # As eager: 1.0 // 0.1 is 9, since 0.1 is a little more than a tenth.
     mod = torch.fmod(a, b)
     div = (a - mod) / b
@@ -1327,6 +1335,8 @@ def _pow(x, exponent):
     if not x.is_floating_point():
         if isinstance(exponent, float) or not 0 < exponent <= 64:
             return NotImplemented
+        if x.dtype == torch.bool:
+            x = x.to(torch.int64)
         out, square = None, x
         while exponent:
             if exponent & 1:

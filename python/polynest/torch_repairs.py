@@ -16,6 +16,8 @@ Numbers in the place of tensors: where they come first, torch-mlir makes f32
 tensors of them, which rounds those that meet f64; beside u8 it crashes.
 
 Bytes without sign: see torch_unsigned.py.
+
+Tensors of one value and numbers of another type: see torch_constants.py.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any, Callable
 import torch
 import torch.fx
 
+from polynest.torch_constants import fold_constants, type_operands
 from polynest.torch_unsigned import widen_bytes
 
 aten = torch.ops.aten
@@ -201,7 +204,10 @@ def type_numbers(graph: torch.fx.Graph) -> None:
                 number = graph.call_function(
                     aten.full.default, ([], have), {"dtype": dtype}
                 )
-            number.meta = {**node.meta, "val": value}
+            number.meta = {
+                "val": value,
+                "stack_trace": node.meta.get("stack_trace"),
+            }
             node.update_arg(i, number)
 
 
@@ -251,3 +257,5 @@ def repair(graph: torch.fx.Graph) -> None:
     compare_with_self(graph)
     remove_empties(graph)
     fill_plainly(graph)
+    type_operands(graph)
+    fold_constants(graph)
