@@ -214,9 +214,10 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def write_page(name, text):
-    """Replaces what stands between the marks of benchmark `name`."""
-    begin = f"<!-- {name}: written by test/benchmark/{name} -->"
+def write_page(name, text, benchmark=None):
+    """Replaces what stands between the marks of table `name`, which a benchmark
+    of that name writes unless told."""
+    begin = f"<!-- {name}: written by test/benchmark/{benchmark or name} -->"
     end = f"<!-- {name}: end -->"
     path = ROOT / "docs" / "performance.md"
     page = path.read_text()
