@@ -433,6 +433,11 @@ void SizeChecks::requireWindow(Operation *op, AffineExpr expr,
     }
   if (llvm::all_of(extents, [](Extent e) { return e.isConstant(); }))
     return;
+  // One place that no loop moves is read if there is any iteration at all.
+  if (dims.empty()) {
+    llvm::append_range(dims, llvm::seq<unsigned>(0, loops.size()));
+    extents.append(loops.begin(), loops.end());
+  }
   emit(op, extents,
        "sizes do not fit: what " + op->getName().getStringRef() +
            " reads lies past the end of " + describe(size),
@@ -440,7 +445,7 @@ void SizeChecks::requireWindow(Operation *op, AffineExpr expr,
          Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
          Value one = arith::ConstantIndexOp::create(builder, loc, 1);
          SmallVector<Value> ends(loops.size(), zero);
-         Value smallest = values[1];
+         Value smallest = one;
          for (auto [dim, count] : llvm::zip_equal(dims, values.drop_front())) {
            ends[dim] = arith::SubIOp::create(builder, loc, count, one);
            smallest = arith::MinSIOp::create(builder, loc, smallest, count);

@@ -19,7 +19,6 @@ F = torch.nn.functional
 NUMBERS = (-3, -1, 0, 1, 2, 0.5, True)
 SIGNED = (torch.int8, torch.int32, torch.int64)
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-TYPES = (torch.bool, *SIGNED, *FLOATS)
 
 VALUES = {
     torch.bool: [True, False, True, False, True, False, True, False],
@@ -114,17 +113,29 @@ def table(dtype, tensor):
                 yield f"{name}, {what}", lambda x, call=call: call(tensor(x))
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
+# The whole table takes 7 minutes: what is left out are types whose path another
+# one shares, and values that are folded like others.
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.int64, torch.bfloat16, torch.float32], ids=str
+)
 def test_numbers_beside_tensors(dtype):
     x = torch.tensor(VALUES[dtype], dtype=dtype)
     run_together(list(table(dtype, lambda x: x)), x)
 
 
-@pytest.mark.parametrize("value", (0, 1, -1, 2))
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize(
+    "dtype, value",
+    [
+        (torch.bool, 1),
+        (torch.int8, -1),
+        (torch.int64, 0),
+        (torch.float16, 2),
+        (torch.float32, 0),
+        (torch.float64, -1),
+    ],
+    ids=str,
+)
 def test_numbers_beside_tensors_of_one_value(dtype, value):
-    if dtype == torch.bool and value not in (0, 1):
-        pytest.skip("no such value")
     calls = list(table(dtype, lambda x: torch.full((3,), value, dtype=dtype)))
     # What depends on the argument keeps the graph from being nothing but
     # constants, which would stay with eager.

@@ -4,7 +4,8 @@
 // the assertion stays there (@branch); sizes that a loop keeps are those it
 // starts from (@carried); windows may not reach past the end (@window); copies
 // and casts are checked (@copy, @cast); what an assertion of the program says
-// is not said again (@said), nor what callers see to (@shaped).
+// is not said again (@said), nor what callers see to (@shaped); a place that no loop
+// moves is there, or nothing runs (@place).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
 
 // CHECK-LABEL: func @add
@@ -182,4 +183,30 @@ func.func @shaped(%n: i32, %x: memref<4x?xf32>, %y: memref<?xf32>,
 func.func @shaped_shapes(%n: index, %x0: index, %x1: index, %y: index) -> index
     attributes {polynest.shapes} {
   return %x1 : index
+}
+
+// One place that no loop moves: it is there, or nothing runs.
+// CHECK-LABEL: func @place(
+//   CHECK-DAG: %[[N:.+]] = memref.dim %{{.+}}, %{{.+}} : memref<?x4xf32>
+//   CHECK-DAG: %[[M:.+]] = memref.dim %{{.+}}, %{{.+}} : memref<?xf32>
+//       CHECK: arith.minsi %{{.+}}, %[[M]]
+//       CHECK: arith.cmpi slt, %{{.+}}, %[[N]]
+//       CHECK: arith.ori
+//  CHECK-NEXT: cf.assert %{{.+}}, "sizes do not fit: what linalg.generic reads lies past the end of dimension 0 of input 0"
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @place(%x: memref<?x4xf32>, %r: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (2, 1)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x : memref<?x4xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+func.func @place_shapes(%x0: index, %x1: index, %r: index) -> index
+    attributes {polynest.shapes} {
+  return %r : index
 }
