@@ -116,6 +116,7 @@ def run_model(name: str, options: argparse.Namespace) -> bool:
         f"  first call                  {first_s:.2f} s: {first_s - ours:.2f} "
         f"Dynamo and AOTAutograd, {frontend_s:.2f} lowering, {compile_s:.2f} "
         "compiling"
+        + (", found in the cache" if any(r.cached for r in found) else "")
     )
     if not whole:
         print("  " + torch_backend.report().replace("\n", "\n  "))
