@@ -21,6 +21,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
+#include "Transforms/FilledBuffer.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,17 +50,6 @@ static constexpr unsigned mostOperations = 64, mostBuffers = 8;
 static constexpr uint64_t leastSaving = 4;
 
 namespace {
-/// A private buffer that one store fills.
-struct Filled {
-  Value memref;
-  AffineStoreOp store;
-  /// From the buffer's block inwards; the first is in that block.
-  SmallVector<AffineForOp, 4> loops;
-  /// The dimension that each sweeps.
-  SmallVector<unsigned, 4> dimOf;
-  SmallVector<Operation *, 4> loads;
-};
-
 /// Values of the loops' variables at the place of a read.
 using Indices = llvm::DenseMap<Value, Value>;
 } // namespace
@@ -68,68 +58,14 @@ using Indices = llvm::DenseMap<Value, Value>;
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// The operation in `block` that holds `op`, or null.
-static Operation *ancestorIn(Block *block, Operation *op) {
-  return block->findAncestorOpInBlock(*op);
-}
-
-static std::optional<Filled> matchFilled(Value memref) {
-  Operation *alloc = memref.getDefiningOp();
-  auto type = dyn_cast<MemRefType>(memref.getType());
-  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(alloc) ||
-      !type.hasStaticShape() || !type.getLayout().isIdentity())
+/// A buffer of static size of which each dimension has a loop.
+static std::optional<FilledBuffer> matchFilled(Value memref) {
+  std::optional<FilledBuffer> filled = matchFilledBuffer(memref);
+  auto type = cast<MemRefType>(memref.getType());
+  if (!filled || !type.hasStaticShape() || !findSweeps(*filled) ||
+      filled->loops.size() != size_t(type.getRank()))
     return std::nullopt;
-  Filled filled;
-  filled.memref = memref;
-  for (OpOperand &use : memref.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<AffineLoadOp, memref::LoadOp>(user)) {
-      filled.loads.push_back(user);
-      continue;
-    }
-    auto store = dyn_cast<AffineStoreOp>(user);
-    if (!store || filled.store || store.getValueToStore() == memref)
-      return std::nullopt;
-    filled.store = store;
-  }
-  if (!filled.store || filled.loads.empty())
-    return std::nullopt;
-  Operation *op = filled.store;
-  for (; op->getBlock() != alloc->getBlock(); op = op->getParentOp()) {
-    auto loop = dyn_cast<AffineForOp>(op->getParentOp());
-    if (!loop)
-      return std::nullopt;
-    filled.loops.insert(filled.loops.begin(), loop);
-  }
-  SmallVector<Access, 1> accesses;
-  collectAccesses(filled.store, accesses);
-  if (accesses.size() != 1 || !accesses[0].isAffine() ||
-      filled.loops.size() != size_t(type.getRank()) || filled.loops.empty())
-    return std::nullopt;
-  AffineValueMap map = accesses[0].map;
-  for (AffineForOp loop : filled.loops) {
-    std::optional<unsigned> found;
-    for (unsigned d = 0; d < map.getNumResults(); ++d) {
-      auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
-      if (dim && map.getOperand(dim.getPosition()) == loop.getInductionVar())
-        found = d;
-    }
-    if (!found || !loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
-        loop.getConstantLowerBound() != 0 ||
-        loop.getConstantUpperBound() != type.getDimSize(*found) ||
-        llvm::is_contained(filled.dimOf, *found))
-      return std::nullopt;
-    filled.dimOf.push_back(*found);
-  }
   return filled;
-}
-
-/// True if `op` runs when the buffer is filled.
-static bool comesBehind(Operation *op, const Filled &filled) {
-  Block *block = filled.memref.getDefiningOp()->getBlock();
-  Operation *place = ancestorIn(block, op);
-  Operation *root = filled.loops.front();
-  return place && place != root && root->isBeforeInBlock(place);
 }
 
 namespace {
@@ -137,7 +73,7 @@ namespace {
 /// null builder only asks whether that can be done, and what is to be kept.
 class Recomputation {
 public:
-  Recomputation(Filled &target, func::FuncOp function)
+  Recomputation(FilledBuffer &target, func::FuncOp function)
       : target(target), function(function) {}
 
   /// False if the element cannot be computed at the reads.
@@ -158,7 +94,7 @@ private:
                     const Indices &indices, unsigned depth);
   bool isNeverWritten(Value memref);
 
-  Filled &target;
+  FilledBuffer &target;
   func::FuncOp function;
   llvm::MapVector<Value, unsigned> kept;
   llvm::DenseMap<Value, Value> buffers;
@@ -283,7 +219,7 @@ Value Recomputation::resolveLoad(OpBuilder *builder, AffineLoadOp load,
   }
   if (depth >= mostBuffers)
     return {};
-  std::optional<Filled> filled = matchFilled(load.getMemRef());
+  std::optional<FilledBuffer> filled = matchFilled(load.getMemRef());
   if (!filled || filled->memref == target.memref || !comesBehind(load, *filled))
     return {};
   // Loops around the buffer are those of the target, whose iteration is known.
@@ -373,7 +309,8 @@ static uint64_t countRuns(Operation *op, Block *block) {
 }
 
 /// Why computing the read elements again does not pay, or an empty string.
-static StringRef whyNot(const Filled &filled, Recomputation &recomputation) {
+static StringRef whyNot(const FilledBuffer &filled,
+                        Recomputation &recomputation) {
   Block *block = filled.memref.getDefiningOp()->getBlock();
   uint64_t elements = countRuns(filled.store, block), reads = 0, kept = 0;
   for (Operation *load : filled.loads)
@@ -404,7 +341,7 @@ struct RecomputeElementsPass
     });
     // From the end: what a read needed of another buffer is read there then.
     for (Value memref : llvm::reverse(allocations)) {
-      std::optional<Filled> filled = matchFilled(memref);
+      std::optional<FilledBuffer> filled = matchFilled(memref);
       if (!filled || !llvm::all_of(filled->loads, [&](Operation *load) {
             return comesBehind(load, *filled);
           }))

@@ -20,6 +20,7 @@
 
 #include "Analysis/NestParts.h"
 #include "Support/Remark.h"
+#include "Transforms/FilledBuffer.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -48,14 +49,10 @@ static constexpr llvm::StringLiteral passName = "recompute-indices";
 static constexpr int64_t mostOfCondition = 8, mostOfOther = 1;
 
 namespace {
-/// A buffer whose elements follow from their indices.
+/// A buffer whose elements follow from their indices, and what computes the
+/// stored value inside the nest, operands before users.
 struct IndexBuffer {
-  memref::AllocOp alloc;
-  AffineStoreOp store;
-  SmallVector<AffineLoadOp> loads;
-  /// The nest, beside the allocation, that fills it.
-  AffineForOp root;
-  /// What computes the stored value inside the nest, operands before users.
+  FilledBuffer filled;
   SmallVector<Operation *> slice;
 };
 } // namespace
@@ -64,63 +61,12 @@ struct IndexBuffer {
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// Sorts the uses; false if there are others than one store and loads.
-static bool collectUses(IndexBuffer &buffer) {
-  for (Operation *user : buffer.alloc->getUsers()) {
-    if (auto load = dyn_cast<AffineLoadOp>(user)) {
-      buffer.loads.push_back(load);
-      continue;
-    }
-    auto store = dyn_cast<AffineStoreOp>(user);
-    if (!store || buffer.store ||
-        store.getValueToStore() == buffer.alloc.getResult())
-      return false;
-    buffer.store = store;
-  }
-  return buffer.store && !buffer.loads.empty();
-}
-
-/// True if the loop runs from 0 by steps of 1 to the size of the dimension.
-static bool sweeps(AffineForOp loop, memref::AllocOp alloc, unsigned d) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
-    return false;
-  MemRefType type = alloc.getType();
-  if (!type.isDynamicDim(d))
-    return loop.hasConstantUpperBound() &&
-           loop.getConstantUpperBound() == type.getDimSize(d);
-  AffineMap upper = loop.getUpperBoundMap();
-  return upper.getNumResults() == 1 && upper.getNumInputs() == 1 &&
-         isa<AffineDimExpr, AffineSymbolExpr>(upper.getResult(0)) &&
-         loop.getUpperBoundOperands()[0] ==
-             alloc.getDynamicSizes()[type.getDynamicDimIndex(d)];
-}
-
-/// True if the store reaches every element: each index is the variable of a
-/// loop of its own, and nothing but these loops stands around it.
-static bool fillsAll(IndexBuffer &buffer) {
-  AffineStoreOp store = buffer.store;
-  AffineMap map = store.getAffineMap();
-  llvm::SmallPtrSet<Operation *, 4> named;
-  for (auto [d, result] : llvm::enumerate(map.getResults())) {
-    if (auto constant = dyn_cast<AffineConstantExpr>(result)) {
-      if (constant.getValue() != 0 || buffer.alloc.getType().getDimSize(d) != 1)
-        return false;
-      continue;
-    }
-    auto dim = dyn_cast<AffineDimExpr>(result);
-    AffineForOp loop =
-        dim ? getForInductionVarOwner(store.getMapOperands()[dim.getPosition()])
-            : AffineForOp();
-    if (!loop || !buffer.root->isAncestor(loop) ||
-        !sweeps(loop, buffer.alloc, d) || !named.insert(loop).second)
-      return false;
-  }
-  for (Operation *op = store->getParentOp(); op != buffer.root->getParentOp();
-       op = op->getParentOp())
-    if (!named.contains(op))
-      return false;
-  return true;
+/// One that is allocated by memref.alloc and read by affine.load alone.
+static std::optional<FilledBuffer> matchBuffer(memref::AllocOp alloc) {
+  std::optional<FilledBuffer> filled = matchFilledBuffer(alloc);
+  return filled && llvm::all_of(filled->loads, llvm::IsaPred<AffineLoadOp>)
+             ? filled
+             : std::nullopt;
 }
 
 static bool isCheap(Operation *op) {
@@ -132,16 +78,11 @@ static bool isCheap(Operation *op) {
              arith::SubFOp, arith::MulFOp>(op);
 }
 
-/// Finds the nest that stores and what computes the value; false if that reads
-/// memory or carries values.
+/// Finds what computes the stored value; false if that reads memory or carries
+/// values.
 static bool followsFromIndices(IndexBuffer &buffer) {
-  Block *home = buffer.alloc->getBlock();
-  buffer.root =
-      dyn_cast_or_null<AffineForOp>(home->findAncestorOpInBlock(*buffer.store));
-  if (!buffer.root)
-    return false;
-  SliceCollector slice(buffer.root);
-  if (failed(slice.add(buffer.store.getValueToStore())))
+  SliceCollector slice(buffer.filled.root);
+  if (failed(slice.add(buffer.filled.store.getValueToStore())))
     return false;
   buffer.slice = slice.ops.takeVector();
   return llvm::all_of(buffer.slice, [](Operation *op) {
@@ -151,24 +92,22 @@ static bool followsFromIndices(IndexBuffer &buffer) {
 
 /// Why the buffer stays, or null.
 static const char *whyNot(IndexBuffer &buffer) {
-  Block *home = buffer.alloc->getBlock();
-  if (!fillsAll(buffer))
+  if (!findSweeps(buffer.filled))
     return "one nest does not fill all of the buffer";
   auto isCast = [](Operation *op) {
     return isa<AffineApplyOp, arith::IndexCastOp>(op);
   };
-  int64_t most = buffer.alloc.getType().getElementType().isInteger(1)
-                     ? mostOfCondition
-                     : mostOfOther;
+  auto type = cast<MemRefType>(buffer.filled.memref.getType());
+  int64_t most =
+      type.getElementType().isInteger(1) ? mostOfCondition : mostOfOther;
   if (int64_t(buffer.slice.size()) - llvm::count_if(buffer.slice, isCast) >
           most ||
       !llvm::all_of(buffer.slice, isCheap))
     return "elements take much to compute";
-  for (AffineLoadOp load : buffer.loads) {
-    Operation *reader = home->findAncestorOpInBlock(*load);
-    if (!reader || !buffer.root->isBeforeInBlock(reader))
-      return "the buffer is read before it is full";
-  }
+  if (!llvm::all_of(buffer.filled.loads, [&](Operation *load) {
+        return comesBehind(load, buffer.filled);
+      }))
+    return "the buffer is read before it is full";
   return nullptr;
 }
 
@@ -179,23 +118,23 @@ static const char *whyNot(IndexBuffer &buffer) {
 /// Computes the element that `load` reads in front of it.
 static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
   OpBuilder builder(load);
-  AffineMap stored = buffer.store.getAffineMap();
   SmallVector<OpFoldResult> operands = getAsOpFoldResult(load.getMapOperands());
   IRMapping mapping;
-  for (auto [d, result] : llvm::enumerate(stored.getResults()))
-    if (auto dim = dyn_cast<AffineDimExpr>(result);
-        dim && !buffer.slice.empty())
-      mapping.map(
-          buffer.store.getMapOperands()[dim.getPosition()],
-          getValueOrCreateConstantIndexOp(
-              builder, load.getLoc(),
-              makeComposedFoldedAffineApply(
-                  builder, load.getLoc(),
-                  load.getAffineMap().getSubMap(unsigned(d)), operands)));
+  if (!buffer.slice.empty())
+    for (auto [loop, d] :
+         llvm::zip_equal(buffer.filled.loops, buffer.filled.dimOf)) {
+      AffineForOp swept = loop;
+      mapping.map(swept.getInductionVar(),
+                  getValueOrCreateConstantIndexOp(
+                      builder, load.getLoc(),
+                      makeComposedFoldedAffineApply(
+                          builder, load.getLoc(),
+                          load.getAffineMap().getSubMap(d), operands)));
+    }
   for (Operation *op : buffer.slice)
     builder.clone(*op, mapping);
   load.replaceAllUsesWith(
-      mapping.lookupOrDefault(buffer.store.getValueToStore()));
+      mapping.lookupOrDefault(buffer.filled.store.getValueToStore()));
   load.erase();
 }
 
@@ -211,10 +150,12 @@ struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
         allocs.insert(alloc);
     });
     for (Operation *op : allocs) {
-      IndexBuffer buffer;
-      buffer.alloc = cast<memref::AllocOp>(op);
-      memref::AllocOp alloc = buffer.alloc;
-      if (!collectUses(buffer) || !followsFromIndices(buffer))
+      auto alloc = cast<memref::AllocOp>(op);
+      std::optional<FilledBuffer> filled = matchBuffer(alloc);
+      if (!filled)
+        continue;
+      IndexBuffer buffer{*filled, {}};
+      if (!followsFromIndices(buffer))
         continue;
       if (const char *why = whyNot(buffer)) {
         ++numDeclined;
@@ -223,14 +164,14 @@ struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
       }
       remark(RemarkKind::Applied, alloc.getLoc(), passName,
              "elements computed where they are read")
-          << arg("loads", buffer.loads.size())
+          << arg("loads", buffer.filled.loads.size())
           << arg("operations", buffer.slice.size());
-      for (AffineLoadOp load : buffer.loads)
-        recompute(buffer, load);
-      buffer.store.erase();
+      for (Operation *load : buffer.filled.loads)
+        recompute(buffer, cast<AffineLoadOp>(load));
+      buffer.filled.store.erase();
       alloc.erase();
-      if (isOpTriviallyDead(buffer.root))
-        buffer.root.erase();
+      if (isOpTriviallyDead(buffer.filled.root))
+        buffer.filled.root.erase();
       ++numApplied;
     }
   }

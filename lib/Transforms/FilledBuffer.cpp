@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/FilledBuffer.cpp: see the header.
+
+#include "Transforms/FilledBuffer.h"
+
+#include "Analysis/Access.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+std::optional<FilledBuffer> matchFilledBuffer(Value memref) {
+  Operation *alloc = memref.getDefiningOp();
+  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(alloc) ||
+      !cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return std::nullopt;
+  FilledBuffer buffer;
+  buffer.memref = memref;
+  for (Operation *user : memref.getUsers()) {
+    if (isa<AffineLoadOp, memref::LoadOp>(user)) {
+      buffer.loads.push_back(user);
+      continue;
+    }
+    auto store = dyn_cast<AffineStoreOp>(user);
+    if (!store || buffer.store || store.getValueToStore() == memref)
+      return std::nullopt;
+    buffer.store = store;
+  }
+  if (!buffer.store || buffer.loads.empty())
+    return std::nullopt;
+  buffer.root = dyn_cast_or_null<AffineForOp>(
+      alloc->getBlock()->findAncestorOpInBlock(*buffer.store));
+  return buffer.root ? std::optional(buffer) : std::nullopt;
+}
+
+/// True if the loop runs from 0 by steps of 1 to the size of the dimension.
+static bool sweeps(AffineForOp loop, Value memref, unsigned d) {
+  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+      loop.getStepAsInt() != 1)
+    return false;
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(d))
+    return loop.hasConstantUpperBound() &&
+           loop.getConstantUpperBound() == type.getDimSize(d);
+  AffineMap upper = loop.getUpperBoundMap();
+  // Sizes come first among the operands of allocations.
+  return upper.getNumResults() == 1 && upper.getNumInputs() == 1 &&
+         isa<AffineDimExpr, AffineSymbolExpr>(upper.getResult(0)) &&
+         loop.getUpperBoundOperands()[0] ==
+             memref.getDefiningOp()->getOperand(type.getDynamicDimIndex(d));
+}
+
+bool findSweeps(FilledBuffer &buffer) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(buffer.store, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return false;
+  for (Operation *op = buffer.store->getParentOp();; op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop)
+      return false;
+    buffer.loops.insert(buffer.loops.begin(), loop);
+    if (loop == buffer.root)
+      break;
+  }
+  AffineValueMap &map = accesses[0].map;
+  auto sizes = cast<MemRefType>(buffer.memref.getType()).getShape();
+  buffer.dimOf.assign(buffer.loops.size(), ~0u);
+  for (unsigned d = 0; d < map.getNumResults(); ++d) {
+    AffineExpr index = map.getResult(d);
+    if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
+      if (constant.getValue() != 0 || sizes[d] != 1)
+        return false;
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(index);
+    const auto *it = llvm::find_if(buffer.loops, [&](AffineForOp loop) {
+      return dim && map.getOperand(dim.getPosition()) == loop.getInductionVar();
+    });
+    if (it == buffer.loops.end() || !sweeps(*it, buffer.memref, d))
+      return false;
+    unsigned &place = buffer.dimOf[it - buffer.loops.begin()];
+    if (place != ~0u)
+      return false;
+    place = d;
+  }
+  return !llvm::is_contained(buffer.dimOf, ~0u);
+}
+
+bool comesBehind(Operation *op, const FilledBuffer &buffer) {
+  Operation *root = buffer.root;
+  Operation *place = root->getBlock()->findAncestorOpInBlock(*op);
+  return place && place != root && root->isBeforeInBlock(place);
+}
+
+} // namespace polynest
