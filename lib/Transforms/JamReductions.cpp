@@ -119,19 +119,12 @@ static StringRef sortLoops(Decision &decision) {
 static constexpr int64_t leastLength = 128;
 
 static StringRef whyNotWorth(Decision &decision, int64_t l2Bytes) {
-  int64_t rows = 1;
-  for (AffineForOp loop : decision.rows) {
-    std::optional<int64_t> trips = getSmallTripCount(loop);
-    if (!trips &&
-        (decision.unknownRows || !hasPlainTrips(loop, decision.nest.root)))
-      return "many rows use the operand again";
-    if (!trips)
-      decision.unknownRows = loop;
-    rows *= trips.value_or(1);
-    if (rows > PN_MODEL_STREAM_ROWS)
-      return "many rows use the operand again";
-  }
-  decision.mostRows = PN_MODEL_STREAM_ROWS / std::max<int64_t>(rows, 1);
+  std::optional<FewRows> few =
+      countFewRows(decision.rows, decision.nest.root, PN_MODEL_STREAM_ROWS);
+  if (!few)
+    return "many rows use the operand again";
+  decision.unknownRows = few->unknown;
+  decision.mostRows = few->mostUnknown;
   if (getSmallTripCount(decision.nest.reductionLoops.back())
           .value_or(leastLength) < leastLength)
     return "rows are too short";

@@ -524,6 +524,24 @@ bool hasPlainTrips(AffineForOp loop, AffineForOp root) {
   });
 }
 
+std::optional<FewRows> countFewRows(ArrayRef<AffineForOp> rows,
+                                    AffineForOp root, int64_t most) {
+  FewRows few;
+  int64_t known = 1;
+  for (AffineForOp loop : rows) {
+    std::optional<int64_t> trips = getSmallTripCount(loop);
+    if (!trips && (few.unknown || !hasPlainTrips(loop, root)))
+      return std::nullopt;
+    if (!trips)
+      few.unknown = loop;
+    known *= trips.value_or(1);
+    if (known > most)
+      return std::nullopt;
+  }
+  few.mostUnknown = most / std::max<int64_t>(known, 1);
+  return few;
+}
+
 AffineForOp versionOnTrips(AffineForOp root, AffineForOp loop, int64_t most) {
   OpBuilder builder(root);
   AffineMap upper = loop.getUpperBoundMap();

@@ -68,6 +68,19 @@ std::string whyNotParallel(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
 bool hasPlainTrips(mlir::affine::AffineForOp loop,
                    mlir::affine::AffineForOp root);
 
+/// Rows that use an operand again: of one loop at most the number may be
+/// unknown.
+struct FewRows {
+  mlir::affine::AffineForOp unknown;
+  /// Up to how many of them, with those of the other loops, are few.
+  int64_t mostUnknown = 0;
+};
+
+/// The loops of a nest over rows, if what is known of them is at most `most`.
+std::optional<FewRows>
+countFewRows(llvm::ArrayRef<mlir::affine::AffineForOp> rows,
+             mlir::affine::AffineForOp root, int64_t most);
+
 /// Puts the nest under the condition that `loop`, which has plain trips, runs
 /// at most `most` times; a copy of it in the other branch is returned.
 mlir::affine::AffineForOp versionOnTrips(mlir::affine::AffineForOp root,

@@ -198,19 +198,12 @@ static constexpr int64_t leastDepth = 8, leastCarriedDepth = 64;
 
 static StringRef whyNotWorth(Decision &decision, int64_t l1Bytes,
                              int64_t l2Bytes) {
-  int64_t rows = 1;
-  for (AffineForOp loop : decision.rows) {
-    std::optional<int64_t> trips = getSmallTripCount(loop);
-    if (!trips &&
-        (decision.unknownRows || !hasPlainTrips(loop, decision.nest.root)))
-      return "many rows use the operand again";
-    if (!trips)
-      decision.unknownRows = loop;
-    rows *= trips.value_or(1);
-    if (rows > PN_MODEL_STREAM_ROWS)
-      return "many rows use the operand again";
-  }
-  decision.mostRows = PN_MODEL_STREAM_ROWS / std::max<int64_t>(rows, 1);
+  std::optional<FewRows> few =
+      countFewRows(decision.rows, decision.nest.root, PN_MODEL_STREAM_ROWS);
+  if (!few)
+    return "many rows use the operand again";
+  decision.unknownRows = few->unknown;
+  decision.mostRows = few->mostUnknown;
   if (getSmallTripCount(decision.columns.back()).value_or(leastColumns) <
       leastColumns)
     return "too few columns";

@@ -398,25 +398,35 @@ static SmallVector<int64_t, 4> countRows(ArrayRef<Value> rows) {
   });
 }
 
+/// The value that `row` is but where it equals a number for which `isAsked`:
+/// there it is another number, for which `isFit`. Null if it is no such select.
+static Value seeThroughGuard(Value row, function_ref<bool(Value)> isAsked,
+                             function_ref<bool(const APFloat &)> isFit) {
+  auto select = row.getDefiningOp<arith::SelectOp>();
+  auto compare =
+      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  APFloat other(0.0f);
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+      !isAsked(compare.getRhs()) ||
+      !matchPattern(select.getTrueValue(), m_ConstantFloat(&other)) ||
+      !isFit(other))
+    return {};
+  Value compared = compare.getLhs();
+  if (auto extended = compared.getDefiningOp<arith::ExtFOp>())
+    compared = extended.getIn();
+  return compared == select.getFalseValue() ? compared : Value();
+}
+
 /// True if the row is the maximum of the columns, or above it.
 bool MaskAnalysis::isMaximum(Value row, unsigned id) const {
   auto found = maxima.find(row);
   if (found != maxima.end())
     return found->second == id;
   // Where all columns are -inf, any number is above them.
-  auto select = row.getDefiningOp<arith::SelectOp>();
-  auto compare =
-      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
-  APFloat other(0.0f);
-  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
-      !isNegativeInfinity(compare.getRhs()) ||
-      !matchPattern(select.getTrueValue(), m_ConstantFloat(&other)) ||
-      other.isNaN())
-    return false;
-  Value compared = compare.getLhs();
-  if (auto extended = compared.getDefiningOp<arith::ExtFOp>())
-    compared = extended.getIn();
-  return compared == select.getFalseValue() && isMaximum(compared, id);
+  Value guarded =
+      seeThroughGuard(row, isNegativeInfinity,
+                      [](const APFloat &other) { return !other.isNaN(); });
+  return guarded && isMaximum(guarded, id);
 }
 
 /// True if the row is the sum of the columns, or where that is 0 another
@@ -425,19 +435,10 @@ bool MaskAnalysis::isSum(Value row, unsigned id) const {
   auto found = sums.find(row);
   if (found != sums.end())
     return found->second == id;
-  auto select = row.getDefiningOp<arith::SelectOp>();
-  auto compare =
-      select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
-  APFloat other(0.0f);
-  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
-      !matchPattern(compare.getRhs(), m_AnyZeroFloat()) ||
-      !matchPattern(select.getTrueValue(), m_ConstantFloat(&other)) ||
-      other.isZero() || other.isNaN())
-    return false;
-  Value compared = compare.getLhs();
-  if (auto extended = compared.getDefiningOp<arith::ExtFOp>())
-    compared = extended.getIn();
-  return compared == select.getFalseValue() && isSum(compared, id);
+  Value guarded = seeThroughGuard(
+      row, [](Value value) { return matchPattern(value, m_AnyZeroFloat()); },
+      [](const APFloat &other) { return !other.isZero() && !other.isNaN(); });
+  return guarded && isSum(guarded, id);
 }
 
 /// What the results of an operation hold in masked columns.
