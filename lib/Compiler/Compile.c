@@ -11,6 +11,7 @@
 #include "Compiler/Jit.h"
 #include "Compiler/Library.h"
 #include "Pipeline/Pipeline.h"
+#include "Support/Paths.h"
 #include "Target/HostFacts.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Pass.h"
@@ -310,7 +311,7 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
                                   const char *header_path) {
   if (!library_path)
     return pn_error_create(PN_ERROR_ARGUMENT, "library_path must not be null");
-  if (header_path && pn_file_is_same(library_path, header_path))
+  if (header_path && pn_path_is_same(library_path, header_path))
     return pn_error_create(PN_ERROR_ARGUMENT,
                            "library and header are both to be '%s'",
                            library_path);

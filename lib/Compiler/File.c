@@ -119,17 +119,6 @@ bool pn_file_is_special(const char *path) {
   return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-bool pn_file_is_same(const char *a, const char *b) {
-  struct stat first, second;
-  bool has_first = stat(a, &first) == 0, has_second = stat(b, &second) == 0;
-  if (has_first != has_second)
-    return false;
-  if (has_first)
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-  return strcmp(a, b) == 0;
-}
-
 pn_error_t *pn_file_write(const char *path, const void *data, size_t size,
                           unsigned mode) {
   if (pn_file_is_special(path))

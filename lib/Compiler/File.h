@@ -21,10 +21,6 @@ PN_MUST_USE pn_error_t *pn_file_write(const char *path, const void *data,
 /* True if the path exists and is no regular file. */
 bool pn_file_is_special(const char *path);
 
-/* True if both paths name one regular file that is there, or are equal and name
- * none. */
-bool pn_file_is_same(const char *a, const char *b);
-
 /* Makes an empty temporary file beside `path` and appends its name. */
 PN_MUST_USE pn_error_t *pn_file_temporary(const char *path, unsigned mode,
                                           pn_buffer_t *out_name);

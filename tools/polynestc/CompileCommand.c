@@ -3,10 +3,10 @@
 
 #include "Commands.h"
 #include "FileCommand.h"
+#include "Support/Paths.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* What to write, and where. */
 typedef struct pn_compile_request {
@@ -86,30 +86,18 @@ static pn_exit_t write_code(pn_session_t *session,
   return error ? pn_report_error(error) : pn_session_finish(session);
 }
 
-/* True if both paths name one file that is there and regular, or are equal. */
-static bool is_same_file(const char *a, const char *b) {
-  struct stat first, second;
-  bool has_first = stat(a, &first) == 0, has_second = stat(b, &second) == 0;
-  if (has_first != has_second)
-    return false;
-  if (has_first)
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-  return strcmp(a, b) == 0;
-}
-
 /* Checks that nothing is written over the program or another output. */
 static bool check_paths(const pn_compile_request_t *request, const char *path) {
   const char *outputs[] = {request->output, request->header};
   const char *const names[] = {"-o", "--header"};
   for (size_t i = 0; i < 2; ++i)
     if (outputs[i] && strcmp(path, "-") != 0 &&
-        is_same_file(path, outputs[i])) {
+        pn_path_is_same(path, outputs[i])) {
       pn_report("error", "%s would write over the program '%s'", names[i],
                 path);
       return false;
     }
-  if (!outputs[0] || !outputs[1] || !is_same_file(outputs[0], outputs[1]))
+  if (!outputs[0] || !outputs[1] || !pn_path_is_same(outputs[0], outputs[1]))
     return true;
   pn_report("error", "-o and --header both name '%s'", outputs[0]);
   return false;
