@@ -38,6 +38,11 @@ def _is_low(x) -> bool:
     return isinstance(x, torch.Tensor) and x.dtype in _LOW_PRECISION
 
 
+def _wide(x):
+    """Low precision in f32, in which eager computes it."""
+    return x.to(torch.float32) if _is_low(x) else x
+
+
 def _dims(x, dim) -> list[int]:
     if dim is None or (isinstance(dim, (list, tuple)) and not dim):
         return list(range(x.dim()))
@@ -54,7 +59,7 @@ def _in_f32(function: Callable) -> Callable:
     def wrapped(x, *args, **kwargs):
         if not _is_low(x):
             return function(x, *args, **kwargs)
-        up = [a.to(torch.float32) if _is_low(a) else a for a in args]
+        up = [_wide(a) for a in args]
         out = function(x.to(torch.float32), *up, **kwargs)
         if out is NotImplemented:
             return out
@@ -76,7 +81,7 @@ def _shifted(x, dim):
 
 @_replaces(aten._softmax.default)
 def _softmax(x, dim, half_to_float):
-    wide = x.to(torch.float32) if _is_low(x) else x
+    wide = _wide(x)
     if x.dim() == 0:
         out = torch.exp(wide - wide)
     else:
@@ -87,7 +92,7 @@ def _softmax(x, dim, half_to_float):
 
 @_replaces(aten._log_softmax.default)
 def _log_softmax(x, dim, half_to_float):
-    wide = x.to(torch.float32) if _is_low(x) else x
+    wide = _wide(x)
     if x.dim() == 0:
         out = wide - wide
     else:
@@ -126,7 +131,7 @@ def _scores(query, key, attn_mask, is_causal, scale):
 def _spread_heads(query, *tensors):
     """Keys and values in the precision of the sums, a head for each of query."""
     times = query.size(1) // tensors[0].size(1)
-    wide = [t.to(torch.float32) if _is_low(t) else t for t in tensors]
+    wide = [_wide(t) for t in tensors]
     return [t if times == 1 else t.repeat_interleave(times, 1) for t in wide]
 
 
@@ -134,7 +139,7 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
     """Output and log-sum-exp of plain attention, in the inputs' precision
     but with low precisions carried in f32."""
     dtype = query.dtype
-    q = query.to(torch.float32) if _is_low(query) else query
+    q = _wide(query)
     k, v = _spread_heads(query, key, value)
     s, _ = _scores(q, k, attn_mask, is_causal, scale)
     m = s.amax(-1, keepdim=True)
@@ -148,6 +153,11 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
     out = torch.matmul(e, v) / torch.where(d == 0.0, 1.0, d)
     lse = (m + torch.log(d)).squeeze(-1)
     return out.to(dtype), lse
+
+
+def _rows_outside(x):
+    """As the fused op lays its results out: [batch, row, head, feature]."""
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 @_replaces(aten._scaled_dot_product_flash_attention_for_cpu.default)
@@ -164,9 +174,7 @@ def _flash_attention_for_cpu(
     if dropout_p != 0.0 or query.numel() == 0 or key.numel() == 0:
         return NotImplemented
     out, lse = _attention(query, key, value, attn_mask, is_causal, scale)
-    # The fused op lays its result out as [batch, row, head, feature].
-    out = out.transpose(1, 2).contiguous().transpose(1, 2)
-    return out, lse
+    return _rows_outside(out), lse
 
 
 @_replaces(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)
@@ -185,10 +193,7 @@ def _flash_attention_for_cpu_backward(
 ):
     if dropout_p != 0.0 or query.numel() == 0 or key.numel() == 0:
         return NotImplemented
-    g, q, o = (
-        x.to(torch.float32) if _is_low(x) else x
-        for x in (grad_out, query, out)
-    )
+    g, q, o = _wide(grad_out), _wide(query), _wide(out)
     k, v = _spread_heads(query, key, value)
     s, scale = _scores(q, k, attn_mask, is_causal, scale)
     # Of a row that is masked everywhere the forward pass left log(0).
@@ -207,11 +212,7 @@ def _flash_attention_for_cpu_backward(
         grads[1:] = [
             x.unflatten(1, (key.size(1), times)).sum(2) for x in grads[1:]
         ]
-    # The fused op lays its results out as [batch, row, head, feature].
-    return tuple(
-        x.to(query.dtype).transpose(1, 2).contiguous().transpose(1, 2)
-        for x in grads
-    )
+    return tuple(_rows_outside(x.to(query.dtype)) for x in grads)
 
 
 # -- statistics and norms ---------------------------------------------------
@@ -728,7 +729,7 @@ def _logcumsumexp(x, dim):
         return x.clone()
     if not isinstance(x.size(dim), int):
         return NotImplemented
-    wide = x.to(torch.float32) if _is_low(x) else x
+    wide = _wide(x)
 
     def combine(left, right):
         (a,), (b,) = left, right
