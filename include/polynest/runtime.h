@@ -48,12 +48,14 @@ PN_EXPORT int32_t pn_thread_count_get(void);
  * status of the first assertion that failed. */
 typedef int32_t (*pn_kernel_fn)(const void *args, int64_t begin, int64_t end);
 
-/* Runs begin .. end-1 in contiguous chunks of at least about `grain` (values
- * below 1 mean 1), at most one chunk a thread; chunk i is run by thread i.
+/* Runs begin .. end-1 in contiguous pieces of at least about `grain` (values
+ * below 1 mean 1). Each thread begins with a contiguous part of its own, the
+ * same one for the same bounds and thread count, and then takes pieces of the
+ * others' parts: one that is late or slowed holds back little.
  * Serial where end-begin <= grain, with one thread, and inside another kernel.
- * Returns the status of the lowest chunk that failed, else 0; the other chunks
+ * Returns the status of the lowest piece that failed, else 0; the other pieces
  * are still run. The floating-point control bits of the caller (rounding,
- * flush to zero) hold in every chunk.
+ * flush to zero) hold in every piece.
  *
  * The first call binds to a parallel runtime: an OpenMP runtime already in the
  * process, through its GOMP_parallel; else libgomp.so.1 or libomp.so.5; else

@@ -42,39 +42,73 @@ static inline void processor_relax(void) {
 static inline void processor_relax(void) {}
 #endif
 
+/* Where part i of `parts` begins in a run of so many iterations: parts differ
+ * by at most 1, the longer ones first. */
+static uint64_t part_begin(uint64_t total, uint64_t parts, uint64_t i) {
+  uint64_t longer = total % parts;
+  return i * (total / parts) + (i < longer ? i : longer);
+}
+
 void pn_job_init(pn_job_t *job, pn_kernel_fn kernel, const void *args,
-                 int64_t begin, int64_t end, int32_t chunks) {
+                 int64_t begin, int64_t end, int32_t chunks, int64_t grain) {
   /* The unsigned difference is exact where end - begin overflows. */
   uint64_t total = (uint64_t)end - (uint64_t)begin;
+  uint64_t pieces = total / (uint64_t)chunks / (uint64_t)grain;
+  if (pieces > PN_JOB_PIECES_MAX)
+    pieces = PN_JOB_PIECES_MAX;
   job->kernel = kernel;
   job->args = args;
   job->begin = begin;
-  job->length = (int64_t)(total / (uint64_t)chunks);
-  job->longer = (int32_t)(total % (uint64_t)chunks);
+  job->total = total;
   job->chunks = chunks;
+  job->pieces = chunks == 1 || pieces == 0 ? 1 : (int32_t)pieces;
   job->fp_control = pn_fp_control_get();
   atomic_init(&job->failure, UINT64_MAX);
+  for (int32_t i = 0; i < chunks; ++i)
+    atomic_init(&job->taken[i], 0);
 }
 
-void pn_job_run_chunk(pn_job_t *job, int32_t chunk) {
-  uint64_t extra = (uint64_t)(chunk < job->longer ? chunk : job->longer);
-  uint64_t first =
-      (uint64_t)job->begin + (uint64_t)chunk * (uint64_t)job->length + extra;
-  uint64_t last = first + (uint64_t)job->length + (chunk < job->longer);
-  uint64_t fp_control = pn_fp_control_get();
-  bool nested = in_kernel;
-  in_kernel = true;
-  pn_fp_control_set(job->fp_control);
+static void job_run_piece(pn_job_t *job, int32_t chunk, int32_t piece) {
+  uint64_t chunks = (uint64_t)job->chunks, pieces = (uint64_t)job->pieces;
+  uint64_t from = part_begin(job->total, chunks, (uint64_t)chunk);
+  uint64_t length = part_begin(job->total, chunks, (uint64_t)chunk + 1) - from;
+  uint64_t first = (uint64_t)job->begin + from;
+  uint64_t last = first + part_begin(length, pieces, (uint64_t)piece + 1);
+  first += part_begin(length, pieces, (uint64_t)piece);
   int32_t status = job->kernel(job->args, (int64_t)first, (int64_t)last);
-  pn_fp_control_set(fp_control);
-  in_kernel = nested;
   if (!status)
     return;
-  uint64_t mine = (uint64_t)chunk << 32 | (uint32_t)status;
+  uint64_t number = (uint64_t)chunk * pieces + (uint64_t)piece;
+  uint64_t mine = number << 32 | (uint32_t)status;
   uint64_t lowest = atomic_load(&job->failure);
   while (mine < lowest &&
          !atomic_compare_exchange_weak(&job->failure, &lowest, mine)) {
   }
+}
+
+/* False where all pieces of the chunk are taken. Looks before it writes, as
+ * every thread comes by every chunk in the end. */
+static bool job_take_piece(pn_job_t *job, int32_t chunk, int32_t *out_piece) {
+  _Atomic int32_t *taken = &job->taken[chunk];
+  if (atomic_load_explicit(taken, memory_order_relaxed) >= job->pieces)
+    return false;
+  *out_piece = atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+  return *out_piece < job->pieces;
+}
+
+void pn_job_run(pn_job_t *job, int32_t chunk) {
+  uint64_t fp_control = pn_fp_control_get();
+  bool nested = in_kernel;
+  in_kernel = true;
+  pn_fp_control_set(job->fp_control);
+  for (int32_t passed = 0; passed < job->chunks; ++passed) {
+    int32_t piece;
+    while (job_take_piece(job, chunk, &piece))
+      job_run_piece(job, chunk, piece);
+    chunk = chunk + 1 < job->chunks ? chunk + 1 : 0;
+  }
+  pn_fp_control_set(fp_control);
+  in_kernel = nested;
 }
 
 int32_t pn_job_status(const pn_job_t *job) {
@@ -195,7 +229,7 @@ void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
       return;
     if ((uint64_t)index >= chunks)
       continue;
-    pn_job_run_chunk(atomic_load(&crew->job), index);
+    pn_job_run(atomic_load(&crew->job), index);
     pending_leave(crew);
   }
 }
@@ -204,7 +238,7 @@ void pn_crew_run(pn_crew_t *crew, pn_job_t *job) {
   atomic_store_explicit(&crew->job, job, memory_order_relaxed);
   atomic_store_explicit(&crew->pending, job->chunks - 1, memory_order_relaxed);
   ticket_post(crew, (uint64_t)job->chunks);
-  pn_job_run_chunk(job, 0);
+  pn_job_run(job, 0);
   pending_wait(crew);
 }
 

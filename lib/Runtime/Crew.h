@@ -2,7 +2,8 @@
 /*
  * Runtime/Crew.h: hands parallel loops to threads that wait for them.
  *
- * One leader posts a job and runs chunk 0; member i (1 .. ) runs chunk i.
+ * One leader posts a job and starts with chunk 0; member i (1 .. ) starts with
+ * chunk i. Who is through with its chunk takes pieces of the others'.
  * Members spin for a bounded time where the crew is spinning, then sleep. A
  * crew owns no threads: they come from an OpenMP region or from our own team,
  * and must all have left before it is destroyed.
@@ -17,27 +18,39 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 
-/* A loop cut into `chunks` contiguous parts that differ by at most 1. */
+/* Most pieces of a chunk. A thread that is late or slowed (its processor has
+ * other work) holds back the loop by what a piece takes, not by what its chunk
+ * takes. */
+#define PN_JOB_PIECES_MAX 8
+
+/* A loop cut into `chunks` contiguous parts that differ by at most 1, one for
+ * each thread, and each of those into `pieces`, alike. */
 typedef struct pn_job {
   pn_kernel_fn kernel;
   const void *args;
   int64_t begin;
-  int64_t length; /* iterations of a short chunk */
-  int32_t longer; /* the first so many chunks have one more */
+  uint64_t total; /* iterations */
   int32_t chunks;
+  int32_t pieces;
   uint64_t fp_control; /* of the caller */
-  /* Lowest failed chunk << 32 | its status; UINT64_MAX: none failed. */
+  /* Lowest failed piece << 32 | its status; UINT64_MAX: none failed. Pieces are
+   * numbered in the order of their iterations. */
   _Atomic uint64_t failure;
+  /* Pieces handed out of each chunk, or more; of chunks there are, no more. */
+  _Atomic int32_t taken[PN_THREAD_COUNT_MAX];
 } pn_job_t;
 
-/* begin < end, chunks >= 1. Reads the caller's floating-point control bits. */
+/* begin < end, 1 <= chunks <= end - begin, grain >= 1: the fewest iterations of
+ * a piece where a chunk has several. Reads the caller's floating-point control
+ * bits. */
 void pn_job_init(pn_job_t *job, pn_kernel_fn kernel, const void *args,
-                 int64_t begin, int64_t end, int32_t chunks);
+                 int64_t begin, int64_t end, int32_t chunks, int64_t grain);
 
-/* Runs one chunk on this thread, marking it as inside a kernel meanwhile. */
-void pn_job_run_chunk(pn_job_t *job, int32_t chunk);
+/* Runs the pieces of a chunk and then of all others that nobody has taken, on
+ * this thread, marking it as inside a kernel meanwhile. */
+void pn_job_run(pn_job_t *job, int32_t chunk);
 
-/* After every chunk has run. */
+/* After every piece has run. */
 int32_t pn_job_status(const pn_job_t *job);
 
 /* Whether the calling thread is inside a kernel. */

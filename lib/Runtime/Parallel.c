@@ -187,15 +187,12 @@ typedef struct pn_openmp_loop {
   pn_job_t *job;
 } pn_openmp_loop_t;
 
-/* The runtime may grant fewer threads than asked for: inside a region of the
- * host, or under a limit. So each thread strides over the chunks. */
+/* The runtime may grant fewer threads than asked for, inside a region of the
+ * host or under a limit: those that are there run all pieces. */
 static void openmp_loop_body(void *data) {
   const pn_openmp_loop_t *loop = data;
   pn_tsan_acquire(data);
-  int32_t threads = loop->binding->thread_count();
-  int32_t chunk = loop->binding->thread_index();
-  for (; chunk < loop->job->chunks; chunk += threads)
-    pn_job_run_chunk(loop->job, chunk);
+  pn_job_run(loop->job, loop->binding->thread_index());
   pn_tsan_release(data);
 }
 
@@ -206,20 +203,13 @@ static void openmp_loop_run(const pn_binding_t *binding, pn_job_t *job) {
   pn_tsan_acquire(&loop);
 }
 
-/* Runs the chunks here, one after the other, with the same cuts as in parallel:
- * a status then is the same, too. */
-static void serial_loop_run(pn_job_t *job) {
-  for (int32_t chunk = 0; chunk < job->chunks; ++chunk)
-    pn_job_run_chunk(job, chunk);
-}
-
 static void team_loop_run(pn_job_t *job) {
   if (pthread_mutex_trylock(&team.owner)) {
-    serial_loop_run(job);
+    pn_job_run(job, 0);
     return;
   }
   if (team_grow(job->chunks) < job->chunks)
-    serial_loop_run(job);
+    pn_job_run(job, 0);
   else
     pn_crew_run(&team.crew, job);
   pthread_mutex_unlock(&team.owner);
@@ -239,9 +229,9 @@ int32_t pn_parallel_for(pn_kernel_fn kernel, const void *args, int64_t begin,
                          region_crew ? region_threads : count_for(binding));
   }
   pn_job_t job;
-  pn_job_init(&job, kernel, args, begin, end, chunks);
+  pn_job_init(&job, kernel, args, begin, end, chunks, grain);
   if (chunks == 1)
-    serial_loop_run(&job);
+    pn_job_run(&job, 0);
   else if (region_crew)
     pn_crew_run(region_crew, &job);
   else if (binding->parallel)
