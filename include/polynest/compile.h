@@ -54,7 +54,9 @@ typedef struct pn_compile_options {
   pn_numerics_t numerics;
   /* Check each stage's form on its output; costs a few percent. */
   bool verify_stages;
-  uint8_t reserved[7];
+  /* Have calls take the time of each nest (pn_executable_nest_times). */
+  bool time_nests;
+  uint8_t reserved[6];
   /* Comma-separated S3 passes to leave out, for finding a guilty pass, with or
    * without their prefix ("polynest-vectorize-nests,fuse-nests"); NULL for
    * none. An unknown name is PN_ERROR_ARGUMENT; the message lists all. */
@@ -69,7 +71,7 @@ typedef struct pn_compile_options {
 #define PN_COMPILE_OPTIONS_INIT                                                \
   {                                                                            \
     sizeof(pn_compile_options_t), PN_OPT_DEFAULT, PN_NUMERICS_DEFAULT, true,   \
-        {0}, NULL, NULL, NULL, NULL                                            \
+        false, {0}, NULL, NULL, NULL, NULL                                     \
   }
 
 /* Wall time of each step of one compilation, in nanoseconds. */

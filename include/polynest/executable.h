@@ -99,6 +99,13 @@ pn_entry_result_sizes(PN_KEEP const pn_entry_t *entry,
                       PN_KEEP const pn_memref_t *inputs, size_t input_count,
                       PN_KEEP int64_t *out_result_sizes);
 
+/* Nanoseconds that each nest of the last call took, in the order of the
+ * program, where the code was compiled with `time_nests`. Fills `room` values,
+ * 0 where there is no such nest, and returns how many nests were timed;
+ * `out_ns` may be NULL where room is 0. No other call may run meanwhile. */
+PN_EXPORT size_t pn_executable_nest_times(PN_KEEP pn_executable_t *executable,
+                                          PN_KEEP int64_t *out_ns, size_t room);
+
 /* Calls the entry with all inputs, constants included, which are then used for
  * this call alone; see polynest/state.h for binding them once. Checks count,
  * element type, rank, sizes, strides and overlap first (PN_ERROR_SIGNATURE,

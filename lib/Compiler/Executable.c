@@ -6,6 +6,7 @@
 #include "Compiler/Cache.h"
 #include "Compiler/LibraryFile.h"
 #include "Compiler/Signature.h"
+#include "Runtime/Laps.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
 
@@ -596,6 +597,18 @@ static void release_context(pn_executable_t *executable,
   node->next = executable->free_contexts;
   executable->free_contexts = node;
   (void)pthread_mutex_unlock(&executable->lock);
+}
+
+size_t pn_executable_nest_times(pn_executable_t *executable, int64_t *out_ns,
+                                size_t room) {
+  for (size_t i = 0; out_ns && i < room; ++i)
+    out_ns[i] = 0;
+  pn_context_node_t *node = executable ? acquire_context(executable) : NULL;
+  if (!node)
+    return 0;
+  size_t count = pn_rt_laps_get(node->ctx, out_ns, out_ns ? room : 0);
+  release_context(executable, node);
+  return count;
 }
 
 /* True if the entry accepts the view's strides as they are. */

@@ -79,6 +79,7 @@ static void checkCall(func::CallOp call) {
   auto withStatus =
       func::CallOp::create(builder, loc, call.getCallee(),
                            TypeRange(builder.getI32Type()), call.getOperands());
+  withStatus->setDiscardableAttrs(call->getDiscardableAttrDictionary());
   Value status = withStatus.getResult(0);
   Value ok = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                    status, statusConstant(builder, loc, 0));

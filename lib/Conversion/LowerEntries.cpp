@@ -199,8 +199,36 @@ static void lowerAllocations(Emitter &emit, LLVMFuncOp function, Value ctx) {
   }
 }
 
-/// Gives every entry and kernel that allocates a context argument, kernels
-/// first so that their callers see what they need.
+/// The number of the nest whose time a call is part of, or null.
+static IntegerAttr nestOf(CallOp call) {
+  return call->getAttrOfType<IntegerAttr>("polynest.nest");
+}
+
+/// Takes the time after each call that is part of a numbered nest, and at the
+/// start of the entry.
+static void timeNests(Emitter &emit, LLVMFuncOp entry, Value ctx) {
+  SmallVector<CallOp> calls;
+  entry.walk([&](CallOp call) {
+    if (nestOf(call))
+      calls.push_back(call);
+  });
+  if (calls.empty())
+    return;
+  LLVMFuncOp lap =
+      emit.declare("pn_rt_lap", LLVMVoidType::get(emit.builder.getContext()),
+                   {emit.ptr, emit.i64});
+  emit.builder.setInsertionPointToStart(&entry.getBody().front());
+  emit.call(lap, {ctx, emit.constant(emit.i64, -1)});
+  for (CallOp call : calls) {
+    emit.builder.setInsertionPointAfter(call);
+    emit.call(lap, {ctx, emit.constant(emit.i64, nestOf(call).getInt())});
+    call->removeAttr("polynest.nest");
+  }
+}
+
+/// Gives every entry and kernel that allocates, and entries whose nests are
+/// timed, a context argument, kernels first so that their callers see what they
+/// need.
 static void lowerAllAllocations(Emitter &emit) {
   SmallVector<LLVMFuncOp> functions(emit.module.getOps<LLVMFuncOp>());
   llvm::SmallSetVector<Operation *, 8> needy;
@@ -209,6 +237,7 @@ static void lowerAllAllocations(Emitter &emit) {
       return true;
     bool found = false;
     function.walk([&](CallOp call) {
+      found |= bool(nestOf(call));
       if (auto callee = call.getCallee())
         found |= needy.contains(emit.module.lookupSymbol(*callee));
     });
@@ -224,6 +253,7 @@ static void lowerAllAllocations(Emitter &emit) {
       needy.insert(function);
       Value ctx = addContextArgument(emit, function);
       function->setAttr("polynest.ctx", emit.builder.getUnitAttr());
+      timeNests(emit, function, ctx);
       lowerAllocations(emit, function, ctx);
       function.walk([&](CallOp call) {
         auto callee = call.getCallee();

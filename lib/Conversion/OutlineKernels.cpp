@@ -43,6 +43,8 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr StringLiteral kGrain = "polynest.grain";
+/// Number by which the time of a nest is taken, see polynest-describe-nests.
+static constexpr StringLiteral kNest = "polynest.nest";
 
 /// The reason why the loop cannot become a kernel, or an empty string.
 static StringRef reasonToDecline(AffineParallelOp loop) {
@@ -143,11 +145,29 @@ static void markDistinctArguments(func::FuncOp kernel, ArrayRef<Value> captures,
       kernel.setArgAttr(i + first, "llvm.noalias", builder.getUnitAttr());
 }
 
+/// Hands the number of the nest that `op` is in on to the call that replaces
+/// it. Kernels have none: equal ones are one.
+static void numberCall(func::CallOp call, Attribute number) {
+  if (number)
+    call->setAttr(kNest, number);
+}
+
+/// The number of the nest that `op` is or is in, or null.
+static Attribute takeNumber(Operation *op) {
+  if (Attribute number = op->removeAttr(kNest))
+    return number;
+  for (; op; op = op->getParentOp())
+    if (Attribute number = op->getAttr(kNest))
+      return number;
+  return {};
+}
+
 /// Replaces a marked loop by a call over its range.
 static func::FuncOp outlineParallel(AffineParallelOp loop, func::FuncOp parent,
                                     StringRef name) {
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
+  Attribute number = takeNumber(loop);
   Value begin = AffineApplyOp::create(builder, loc, loop.getLowerBoundsMap(),
                                       loop.getLowerBoundsOperands());
   Value end = AffineApplyOp::create(builder, loc, loop.getUpperBoundsMap(),
@@ -170,7 +190,7 @@ static func::FuncOp outlineParallel(AffineParallelOp loop, func::FuncOp parent,
   SmallVector<Value> captures = addCaptures(kernel);
   markDistinctArguments(kernel, captures, /*first=*/2);
   operands.append(captures);
-  func::CallOp::create(builder, loc, kernel, operands);
+  numberCall(func::CallOp::create(builder, loc, kernel, operands), number);
   loop.erase();
   return kernel;
 }
@@ -182,6 +202,7 @@ static func::FuncOp outlineSerial(Operation *nest, func::FuncOp parent,
   func::FuncOp kernel = makeKernel(parent, loc, name, {});
   OpBuilder builder(nest);
   auto call = func::CallOp::create(builder, loc, kernel, ValueRange());
+  numberCall(call, takeNumber(nest));
   nest->moveBefore(kernel.getBody().front().getTerminator());
   SmallVector<Value> captures = addCaptures(kernel);
   markDistinctArguments(kernel, captures, /*first=*/0);

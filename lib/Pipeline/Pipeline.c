@@ -60,6 +60,8 @@ typedef struct pn_pass_row {
   bool is_optimization;
   /* Changes values in ways that PN_NUMERICS_STRICT does not allow. */
   bool is_relaxed;
+  /* Only where nests are timed, or only where they are not. */
+  bool is_timed, is_untimed;
 } pn_pass_row_t;
 
 #define ON_FUNC "func.func"
@@ -152,6 +154,9 @@ static const pn_pass_row_t s2_rows[] = {
     {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-count-work", .anchor = ON_FUNC},
+    {.flag = "polynest-describe-nests",
+     .anchor = ON_FUNC,
+     .fixed_options = "form=plain"},
 };
 
 static const pn_pass_row_t s3_rows[] = {
@@ -233,6 +238,14 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES(STREAM_THRESHOLD),
      .is_optimization = true},
+    {.flag = "polynest-describe-nests",
+     .anchor = ON_FUNC,
+     .fixed_options = "form=final",
+     .is_untimed = true},
+    {.flag = "polynest-describe-nests",
+     .anchor = ON_FUNC,
+     .fixed_options = "form=final number=true",
+     .is_timed = true},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     /* S4 canonicalizes what is then left. */
     {.flag = "cse"},
@@ -433,6 +446,8 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
         (options->opt_level == PN_OPT_PLAIN || is_disabled(options, row->flag)))
       continue;
     if (row->is_relaxed && options->numerics == PN_NUMERICS_STRICT)
+      continue;
+    if (options->time_nests ? row->is_untimed : row->is_timed)
       continue;
     append_row(row, target, buffer);
     pn_buffer_append_text(buffer, ",");

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Runtime/Context.c: arena and temporaries of one call.
+ * Runtime/Context.c: arena, temporaries and times of one call.
  *
  * Temporaries are kept in a list through their block headers, so that a call
  * that returns early with the status of an assertion leaks none.
  */
+#include "Runtime/Laps.h"
 #include "Runtime/Pool.h"
 #include "polynest/runtime.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 struct pn_rt_context {
   void *arena;
   int64_t arena_bytes;
   pthread_mutex_t lock; /* guards live */
   pn_block_t *live;
+  int64_t *laps; /* nanoseconds by nest */
+  size_t lap_count, lap_capacity;
+  int64_t lap_start;
 };
 
 pn_rt_context_t *pn_rt_context_create(void) {
@@ -44,6 +50,7 @@ void pn_rt_context_destroy(pn_rt_context_t *ctx) {
     return;
   pn_rt_context_reset(ctx);
   pn_pool_free(ctx->arena);
+  free(ctx->laps);
   pthread_mutex_destroy(&ctx->lock);
   free(ctx);
 }
@@ -89,4 +96,49 @@ void pn_rt_free(pn_rt_context_t *ctx, void *data) {
     pthread_mutex_unlock(&ctx->lock);
   }
   pn_pool_free(data);
+}
+
+static int64_t clock_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Makes room for `count` times, zero where new. */
+static bool reserve_laps(pn_rt_context_t *ctx, size_t count) {
+  if (count > ctx->lap_capacity) {
+    size_t capacity = ctx->lap_capacity ? ctx->lap_capacity : 64;
+    while (capacity < count)
+      capacity += capacity;
+    int64_t *laps = calloc(capacity, sizeof *laps);
+    if (!laps)
+      return false;
+    if (ctx->lap_count)
+      memcpy(laps, ctx->laps, ctx->lap_count * sizeof *laps);
+    free(ctx->laps);
+    ctx->laps = laps;
+    ctx->lap_capacity = capacity;
+  }
+  for (; ctx->lap_count < count; ++ctx->lap_count)
+    ctx->laps[ctx->lap_count] = 0;
+  return true;
+}
+
+/* The clock is read twice, so that what happens here is in no nest's time. */
+void pn_rt_lap(pn_rt_context_t *ctx, int64_t nest) {
+  if (!ctx)
+    return;
+  int64_t now = clock_ns();
+  if (nest < 0)
+    ctx->lap_count = 0;
+  else if (nest < PN_LAP_COUNT_MAX && reserve_laps(ctx, (size_t)nest + 1))
+    ctx->laps[nest] += now - ctx->lap_start;
+  ctx->lap_start = clock_ns();
+}
+
+size_t pn_rt_laps_get(const pn_rt_context_t *ctx, int64_t *out_ns,
+                      size_t room) {
+  for (size_t i = 0; i < room && i < ctx->lap_count; ++i)
+    out_ns[i] = ctx->laps[i];
+  return ctx->lap_count;
 }

@@ -263,8 +263,8 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     replaceByViews(buffers, arena);
     remark(RemarkKind::Applied, entry.getLoc(), "plan-memory",
            "buffers share one arena")
-        << arg("buffers", buffers.size()) << arg("arena-bytes", total)
-        << arg("sum-bytes", sum);
+        << arg("function", entry.getName()) << arg("buffers", buffers.size())
+        << arg("arena-bytes", total) << arg("sum-bytes", sum);
   }
 };
 } // namespace

@@ -82,7 +82,8 @@ class CompileOptions(Structure):
         ("opt_level", c_int),
         ("numerics", c_int),
         ("verify_stages", c_bool),
-        ("reserved", c_uint8 * 7),
+        ("time_nests", c_bool),
+        ("reserved", c_uint8 * 6),
         ("disabled_passes", c_char_p),
         ("stage_fn", StageFn),
         ("user", c_void_p),
@@ -431,6 +432,7 @@ FUNCTIONS: dict[str, tuple] = {
     "pn_entry_state_bytes": (c_size_t, _ENTRY),
     "pn_entry_arena_bytes": (c_size_t, _ENTRY),
     "pn_entry_result_sizes": (_ERROR, _ENTRY, _MEMREFS, c_size_t, _SIZES),
+    "pn_executable_nest_times": (c_size_t, _EXECUTABLE, _SIZES, c_size_t),
     "pn_entry_invoke": (
         _ERROR,
         _ENTRY,

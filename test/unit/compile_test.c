@@ -69,7 +69,7 @@ static void test_options(void) {
   CHECK_IS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
            PN_ERROR_ARGUMENT);
   options = (pn_compile_options_t)PN_COMPILE_OPTIONS_INIT;
-  options.reserved[6] = 1;
+  options.reserved[5] = 1;
   CHECK_SAYS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
              PN_ERROR_ARGUMENT, "reserved");
   options = (pn_compile_options_t)PN_COMPILE_OPTIONS_INIT;

@@ -543,6 +543,63 @@ static void test_arena(void) {
   pn_executable_release(executable);
 }
 
+/* Two nests, the second of which takes longer, are timed call by call; without
+ * the option none is. */
+static void test_nest_times(void) {
+  static const char text[] =
+      "func.func @f(%x: memref<16xf32>, %r: memref<4096xf32>\n"
+      "             {polynest.result}) {\n"
+      "  %t = memref.alloc() : memref<16xf32>\n"
+      "  affine.for %i = 0 to 16 {\n"
+      "    %v = affine.load %x[%i] : memref<16xf32>\n"
+      "    affine.store %v, %t[15 - %i] : memref<16xf32>\n"
+      "  }\n"
+      "  affine.for %i = 0 to 4096 {\n"
+      "    %v = affine.load %t[%i mod 16] : memref<16xf32>\n"
+      "    %w = math.exp %v : f32\n"
+      "    affine.store %w, %r[%i] : memref<4096xf32>\n"
+      "  }\n"
+      "  return\n"
+      "}\n";
+  float x[16] = {0}, *r = calloc(4096, sizeof(float));
+  const int64_t size = 16, result_size = 4096;
+  pn_memref_t input = memref_of(x, PN_DTYPE_F32, 1, &size, NULL);
+  pn_memref_t result = memref_of(r, PN_DTYPE_F32, 1, &result_size, NULL);
+  pn_context_t *context = api_context();
+  pn_module_t *module = api_parse(context, text);
+  pn_target_t *target = api_host();
+  for (int timed = 0; timed < 2; ++timed) {
+    pn_compile_options_t options = PN_COMPILE_OPTIONS_INIT;
+    options.opt_level = PN_OPT_PLAIN;
+    options.time_nests = timed;
+    pn_executable_t *executable;
+    CHECK_OK(
+        pn_compile_to_executable(module, target, &options, NULL, &executable));
+    const pn_entry_t *entry = only_entry(executable);
+    int64_t times[3] = {-1, -1, -1};
+    CHECK(pn_executable_nest_times(executable, times, 3) == 0);
+    CHECK(times[0] == 0 && times[2] == 0);
+    int64_t sum = 0;
+    for (int call = 0; call < 3; ++call) {
+      CHECK_OK(pn_entry_invoke(entry, &input, 1, &result, 1));
+      CHECK(pn_executable_nest_times(executable, times, 3) == (timed ? 2 : 0));
+      /* A call begins anew: nothing adds up. */
+      CHECK(times[0] >= 0 && times[2] == 0);
+      CHECK(timed ? times[1] > 0 : times[1] == 0);
+      sum += times[1];
+    }
+    CHECK(!timed || times[1] < sum);
+    CHECK(pn_executable_nest_times(executable, times, 1) == (timed ? 2 : 0));
+    CHECK(pn_executable_nest_times(executable, NULL, 0) == (timed ? 2 : 0));
+    CHECK(r[7] == 1.0f);
+    pn_executable_release(executable);
+  }
+  pn_target_release(target);
+  pn_module_destroy(module);
+  pn_context_release(context);
+  free(r);
+}
+
 static void test_threads(void) {
   pn_executable_t *executable = api_compile(api_add);
   const pn_entry_t *entry = only_entry(executable);
@@ -572,6 +629,7 @@ int main(void) {
   CHECK_RUN(test_assertion);
   CHECK_RUN(test_types);
   CHECK_RUN(test_arena);
+  CHECK_RUN(test_nest_times);
   CHECK_RUN(test_threads);
   return check_result();
 }

@@ -168,6 +168,8 @@ static void test_executables(void) {
   REFUSED(pn_executable_find_entry(executable, "f", NULL));
   NOTHING(pn_executable_entry_count(NULL));
   NOTHING(pn_executable_entry_at(NULL, 0));
+  NOTHING(pn_executable_nest_times(NULL, NULL, 0));
+  NOTHING(pn_executable_nest_times(NULL, sizes, 1));
   NOTHING(*pn_executable_cache_key(NULL));
   NOTHING(pn_entry_name(NULL));
   NOTHING(pn_entry_input_count(NULL));

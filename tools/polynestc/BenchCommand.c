@@ -61,31 +61,14 @@ static int compare_times(const void *a, const void *b) {
 #define MAX_REPETITIONS 1000000
 #define WARM_UP_CALLS 3
 
-/* Moves the views of constants to the front, in their order; the others follow
- * in theirs. Returns the number of constants. */
-static size_t put_constants_first(const pn_entry_t *entry,
-                                  const pn_memref_t *inputs, size_t count,
-                                  pn_memref_t *out_views) {
-  size_t at = 0, constants = 0;
-  for (int others = 0; others < 2; ++others) {
-    for (size_t i = 0; i < count; ++i)
-      if (pn_entry_input_is_constant(entry, i) == !others)
-        out_views[at++] = inputs[i];
-    constants = others ? constants : at;
-  }
-  return constants;
-}
-
 /* Calls until the time is over or the repetitions are done; only the calls
  * themselves are timed. Constants are bound before. */
 static pn_error_t *time_calls(const pn_entry_t *entry, const pn_call_t *call,
                               const pn_bench_request_t *request, size_t room,
                               pn_bench_t *bench) {
-  pn_memref_t *given = pn_array_views(call->inputs, call->input_count);
-  pn_memref_t *inputs = pn_array_views(call->inputs, call->input_count);
+  size_t constants;
+  pn_memref_t *inputs = pn_call_views_by_use(entry, call, &constants);
   pn_memref_t *results = pn_array_views(call->results, call->result_count);
-  size_t constants =
-      put_constants_first(entry, given, call->input_count, inputs);
   pn_state_t *state;
   pn_error_t *error = pn_state_create(entry, inputs, constants, &state);
   int64_t start = pn_now_ns();
@@ -100,7 +83,6 @@ static pn_error_t *time_calls(const pn_entry_t *entry, const pn_call_t *call,
     bench->times_ns[bench->count++] = pn_now_ns() - before;
   }
   pn_state_destroy(state);
-  free(given);
   free(inputs);
   free(results);
   return error;

@@ -265,6 +265,23 @@ bool pn_call_run(const pn_entry_t *entry, pn_call_t *call) {
   return check_guards(call->results, call->result_count, "result") && ok;
 }
 
+pn_memref_t *pn_call_views_by_use(const pn_entry_t *entry,
+                                  const pn_call_t *call,
+                                  size_t *out_constant_count) {
+  pn_memref_t *given = pn_array_views(call->inputs, call->input_count);
+  pn_memref_t *views = pn_array_views(call->inputs, call->input_count);
+  size_t at = 0;
+  for (int others = 0; others < 2; ++others) {
+    for (size_t i = 0; i < call->input_count; ++i)
+      if (pn_entry_input_is_constant(entry, i) == !others)
+        views[at++] = given[i];
+    if (!others)
+      *out_constant_count = at;
+  }
+  free(given);
+  return views;
+}
+
 void pn_call_destroy(pn_call_t *call) {
   for (size_t i = 0; call->inputs && i < call->input_count; ++i)
     pn_array_destroy(&call->inputs[i]);

@@ -57,6 +57,12 @@ bool pn_call_make_results(const pn_entry_t *entry, unsigned char fill,
 /* Calls the entry, and checks that nothing was written beside the arrays. */
 bool pn_call_run(const pn_entry_t *entry, pn_call_t *call);
 
+/* Views of the inputs, constants first as a state wants them, the others in
+ * their order behind; the caller frees the array. */
+pn_memref_t *pn_call_views_by_use(const pn_entry_t *entry,
+                                  const pn_call_t *call,
+                                  size_t *out_constant_count);
+
 void pn_call_destroy(pn_call_t *call);
 
 /* "4x?xf32" of a type, "4x7xf32" of an array. */

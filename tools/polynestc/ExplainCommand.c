@@ -2,139 +2,68 @@
 /* polynestc/ExplainCommand.c: the subcommand `explain`. */
 
 #include "Commands.h"
+#include "Decisions.h"
 #include "FileCommand.h"
+#include "Page.h"
 #include "Text.h"
+#include "polynest/measure.h"
 
 #include "Support/Names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One decision of one pass, as text. */
-typedef struct pn_decision {
-  char *place;
-  char *pass;
-  char *text;
-  pn_remark_kind_t kind;
-  bool printed;
-} pn_decision_t;
-
-typedef struct pn_decisions {
-  pn_decision_t *items;
-  size_t count, capacity;
-} pn_decisions_t;
-
 /* What to show. */
 typedef struct pn_explain_request {
+  pn_input_options_t inputs;
   const char *pass;
   bool applied, declined;
+  bool html, no_time;
+  const char *output;
+  int64_t threads;
+  double seconds;
 } pn_explain_request_t;
 
-/* Makes `file:line:column` of `loc("file":line:column)`; leaves other forms. */
-static char *plain_location(const char *location) {
-  pn_text_t text = {0};
-  static const char open[] = "loc(\"";
-  size_t size = strlen(location);
-  const char *quote = strncmp(location, open, sizeof(open) - 1) == 0
-                          ? strchr(location + sizeof(open) - 1, '"')
-                          : NULL;
-  if (quote && quote[1] == ':' && location[size - 1] == ')' &&
-      strspn(quote + 1, ":0123456789") ==
-          (size_t)(location + size - quote) - 2) {
-    const char *start = location + sizeof(open) - 1;
-    pn_text_append(&text, start, (size_t)(quote - start));
-    pn_text_append(&text, quote + 1, (size_t)(location + size - quote) - 2);
-  } else {
-    pn_text_append(&text, location, size);
-  }
-  return text.data;
-}
-
-static char *copy_text(const char *from) {
-  pn_text_t text = {0};
-  pn_text_append(&text, from, strlen(from));
-  return text.data;
-}
-
 /* "reason (key value, key value)". */
-static char *join_arguments(const char *const *keys, const char *const *values,
-                            size_t count) {
-  pn_text_t text = {0};
-  pn_text_append(&text, "", 0);
-  for (size_t i = 0; i < count; ++i)
-    if (strcmp(keys[i], "reason") == 0)
-      pn_text_printf(&text, "%s", values[i]);
+static void print_arguments(const pn_decision_t *decision) {
+  const char *reason = pn_decision_get(decision, "reason");
+  printf("%s", reason);
   bool open = false;
-  for (size_t i = 0; i < count; ++i) {
-    if (strcmp(keys[i], "reason") == 0)
+  for (size_t i = 0; i < decision->count; ++i) {
+    if (strcmp(decision->keys[i], "reason") == 0)
       continue;
-    pn_text_printf(&text, "%s%s %s",
-                   open        ? ", "
-                   : text.size ? " ("
-                               : "(",
-                   keys[i], values[i]);
+    printf("%s%s %s",
+           open      ? ", "
+           : *reason ? " ("
+                     : "(",
+           decision->keys[i], decision->values[i]);
     open = true;
   }
-  if (open)
-    pn_text_append(&text, ")", 1);
-  return text.data;
-}
-
-/* The context has no workers, so that calls come one after the other. */
-static void on_remark(void *user, const char *pass, pn_remark_kind_t kind,
-                      const char *location, const char *const *keys,
-                      const char *const *values, size_t count) {
-  pn_decisions_t *decisions = user;
-  if (decisions->count == decisions->capacity) {
-    size_t capacity = decisions->capacity ? 2 * decisions->capacity : 64;
-    pn_decision_t *items = pn_alloc_array(capacity, sizeof(*items));
-    if (decisions->count)
-      memcpy(items, decisions->items, decisions->count * sizeof(*items));
-    free(decisions->items);
-    decisions->items = items;
-    decisions->capacity = capacity;
-  }
-  decisions->items[decisions->count++] =
-      (pn_decision_t){.place = plain_location(location),
-                      .pass = copy_text(pass),
-                      .text = join_arguments(keys, values, count),
-                      .kind = kind};
-}
-
-static void clear_decisions(pn_decisions_t *decisions) {
-  for (size_t i = 0; i < decisions->count; ++i) {
-    free(decisions->items[i].place);
-    free(decisions->items[i].pass);
-    free(decisions->items[i].text);
-  }
-  free(decisions->items);
+  printf(open ? ")\n" : "\n");
 }
 
 /* ------------------------------------------------------------------------ */
 /* Printing                                                                 */
 /* ------------------------------------------------------------------------ */
 
-static const char *kind_name(pn_remark_kind_t kind) {
-  switch (kind) {
-  case PN_REMARK_APPLIED:
-    return "applied";
-  case PN_REMARK_DECLINED:
-    return "declined";
-  case PN_REMARK_ANALYSIS:
-    return "analysis";
-  }
-  return "analysis";
-}
-
-static bool is_wanted(const pn_explain_request_t *request,
-                      const pn_decision_t *decision) {
-  if (request->pass && strcmp(request->pass, decision->pass) != 0)
-    return false;
+static bool is_wanted_kind(const pn_explain_request_t *request,
+                           const pn_decision_t *decision) {
   if (!request->applied && !request->declined)
     return true;
   return (request->applied && decision->kind == PN_REMARK_APPLIED) ||
          (request->declined && decision->kind == PN_REMARK_DECLINED);
+}
+
+static bool is_wanted(const pn_explain_request_t *request,
+                      const pn_decision_t *decision) {
+  if (request->pass)
+    return strcmp(request->pass, decision->pass) == 0 &&
+           is_wanted_kind(request, decision);
+  /* Descriptions are no decisions: they are shown where they are asked for. */
+  return strcmp(decision->pass, "describe-nests") != 0 &&
+         is_wanted_kind(request, decision);
 }
 
 /* Orders by place, and by time within a place. Numbers in a place count as
@@ -147,8 +76,8 @@ static int compare_places(const void *a, const void *b) {
 }
 
 static void print_decision(const pn_decision_t *decision) {
-  printf("  %-20s %-9s %s\n", decision->pass, kind_name(decision->kind),
-         decision->text);
+  printf("  %-20s %-9s ", decision->pass, pn_decision_kind_name(decision));
+  print_arguments(decision);
 }
 
 static void print_by_place(const pn_explain_request_t *request,
@@ -241,36 +170,229 @@ static bool is_known_pass(const pn_session_t *session,
   return false;
 }
 
+/* ------------------------------------------------------------------------ */
+/* The page                                                                 */
+/* ------------------------------------------------------------------------ */
+
+/* Calls the entry until the time is over, at least five times, and notes the
+ * times of the fastest call. */
+static pn_error_t *time_calls(pn_executable_t *executable,
+                              const pn_entry_t *entry, const pn_call_t *call,
+                              double seconds, pn_page_function_t *function,
+                              size_t *out_calls) {
+  size_t constants, count = function->nest_count;
+  pn_memref_t *inputs = pn_call_views_by_use(entry, call, &constants);
+  pn_memref_t *results = pn_array_views(call->results, call->result_count);
+  int64_t *times = pn_alloc_array(count, sizeof(*times));
+  pn_state_t *state;
+  pn_error_t *error = pn_state_create(entry, inputs, constants, &state);
+  int64_t start = pn_now_ns();
+  *out_calls = 0;
+  while (!error &&
+         (*out_calls < 5 || (double)(pn_now_ns() - start) < seconds * 1e9)) {
+    int64_t before = pn_now_ns();
+    error = pn_state_invoke(state, inputs + constants,
+                            call->input_count - constants, results,
+                            call->result_count);
+    double ns = (double)(pn_now_ns() - before);
+    /* The first call touches memory and wakes threads. */
+    if ((*out_calls)++ == 0 || (function->ns > 0 && ns >= function->ns))
+      continue;
+    function->ns = ns;
+    (void)pn_executable_nest_times(executable, times, count);
+    for (size_t i = 0; i < count; ++i)
+      if (function->nests[i].number < count)
+        function->nests[i].ns = (double)times[function->nests[i].number];
+  }
+  pn_state_destroy(state);
+  free(times);
+  free(inputs);
+  free(results);
+  return error;
+}
+
+/* The peaks of the machine that the nests are set beside. */
+static void measure_peaks(pn_page_t *page, const pn_target_info_t *target) {
+  int32_t threads = page->threads;
+  if (pn_measure_fma(PN_DTYPE_F32, threads, 0.2, &page->peak_gflops) !=
+      PN_ERROR_NONE)
+    page->peak_gflops = 0;
+  if (pn_measure_stream(PN_STREAM_TRIAD, false, (size_t)128 << 20, threads, 0.3,
+                        &page->memory_gbytes) != PN_ERROR_NONE)
+    page->memory_gbytes = 0;
+  /* Three arrays of a quarter of the second cache each, on every thread. */
+  double cache = (double)target->caches[1].size_kib * 1024;
+  if (cache > 0 &&
+      pn_measure_stream(PN_STREAM_TRIAD, false,
+                        (size_t)(cache / 4) * (size_t)threads, threads, 0.1,
+                        &page->cache_gbytes) == PN_ERROR_NONE)
+    page->cache_bytes = cache * threads;
+}
+
+static bool time_entry(pn_executable_t *executable, const pn_entry_t *entry,
+                       const pn_explain_request_t *request, pn_page_t *page) {
+  pn_page_function_t *function = pn_page_find(page, pn_entry_name(entry));
+  if (!function || !function->nest_count)
+    return true;
+  pn_call_t call = {0};
+  bool ok = pn_call_make_inputs(entry, &request->inputs, &call) &&
+            pn_call_make_results(entry, 0xff, &call);
+  if (ok) {
+    size_t calls;
+    pn_error_t *error = time_calls(executable, entry, &call, request->seconds,
+                                   function, &calls);
+    page->calls += calls;
+    ok = !error || pn_report_error(error) == PN_EXIT_OK;
+  }
+  pn_call_destroy(&call);
+  return ok;
+}
+
+/* Times the entry that is named, or all. */
+static pn_exit_t time_entries(pn_executable_t *executable,
+                              const pn_explain_request_t *request,
+                              const pn_session_t *session, pn_page_t *page) {
+  const pn_entry_t *only = NULL;
+  page->threads = pn_thread_count_get();
+  if (request->inputs.entry) {
+    pn_error_t *error =
+        pn_executable_find_entry(executable, request->inputs.entry, &only);
+    if (error)
+      return pn_report_error(error);
+  }
+  for (size_t i = 0; i < pn_executable_entry_count(executable); ++i) {
+    const pn_entry_t *entry = pn_executable_entry_at(executable, i);
+    if (only && entry != only)
+      continue;
+    if (!time_entry(executable, entry, request, page)) {
+      pn_report("note",
+                "entry '%s' could not be run; --no-time leaves times "
+                "out, --entry names another",
+                pn_entry_name(entry));
+      return PN_EXIT_FAILURE;
+    }
+  }
+  pn_target_info_t target = {.struct_size = sizeof(target)};
+  pn_error_t *error = pn_target_get_info(session->target, &target);
+  if (error)
+    return pn_report_error(error);
+  measure_peaks(page, &target);
+  return PN_EXIT_OK;
+}
+
+static pn_exit_t write_page(const pn_page_t *page, const char *path) {
+  pn_text_t html = {0};
+  pn_page_print(page, &html);
+  FILE *file = path ? fopen(path, "wb") : stdout;
+  bool ok = file && fwrite(pn_text_get(&html), 1, html.size, file) == html.size;
+  if (file && path)
+    ok = (fclose(file) == 0) && ok;
+  else if (file)
+    ok = (fflush(file) == 0) && ok;
+  pn_text_clear(&html);
+  if (ok)
+    return PN_EXIT_OK;
+  pn_report("error", "cannot write '%s': %s", path ? path : "<stdout>",
+            strerror(errno));
+  return PN_EXIT_FAILURE;
+}
+
+static pn_exit_t make_page(const pn_session_t *session,
+                           const pn_decisions_t *decisions,
+                           const pn_explain_request_t *request,
+                           pn_executable_t *executable) {
+  pn_target_info_t target = {.struct_size = sizeof(target)};
+  pn_error_t *error = pn_target_get_info(session->target, &target);
+  if (error)
+    return pn_report_error(error);
+  pn_text_t title = {0};
+  pn_text_append(&title, session->name, strlen(session->name));
+  pn_page_t page;
+  pn_page_open(decisions, &page);
+  page.title = pn_text_get(&title);
+  page.target = target.name;
+  pn_exit_t code = executable
+                       ? time_entries(executable, request, session, &page)
+                       : PN_EXIT_OK;
+  if (code == PN_EXIT_OK)
+    code = write_page(&page, request->output);
+  pn_page_close(&page);
+  pn_text_clear(&title);
+  return code;
+}
+
+/* ------------------------------------------------------------------------ */
+/* The command                                                              */
+/* ------------------------------------------------------------------------ */
+
+static bool check_request(const pn_explain_request_t *request) {
+  if (request->html) {
+    if (!request->pass && !request->applied && !request->declined)
+      return true;
+    pn_report("error", "the page has all decisions: --html takes no --pass, "
+                       "--applied or --declined");
+    return false;
+  }
+  if (!request->output && !request->no_time && !request->threads &&
+      !request->inputs.entry && !request->inputs.files.count &&
+      !request->inputs.sizes.count)
+    return true;
+  pn_report("error", "options -o, --no-time, --threads and those of inputs "
+                     "need --html");
+  return false;
+}
+
+static pn_exit_t compile(pn_session_t *session,
+                         const pn_explain_request_t *request,
+                         pn_executable_t **out_executable) {
+  if (request->html && !request->no_time) {
+    session->options.time_nests = true;
+    return pn_session_compile(session, out_executable);
+  }
+  pn_error_t *error =
+      pn_compile_to_stage(session->module, PN_STAGE_S5, session->target,
+                          &session->options, &session->timing);
+  return error ? pn_report_error(error) : pn_session_finish(session);
+}
+
 static pn_exit_t explain(const pn_session_options_t *options, void *user,
                          const char *path) {
   const pn_explain_request_t *request = user;
+  if (!check_request(request) ||
+      (request->threads &&
+       pn_thread_count_set((int32_t)request->threads) != PN_ERROR_NONE))
+    return PN_EXIT_USAGE;
   pn_decisions_t decisions = {0};
   pn_context_options_t context = PN_CONTEXT_OPTIONS_INIT;
-  context.remark_fn = on_remark;
+  context.remark_fn = pn_decisions_add;
   context.user = &decisions;
   pn_session_t session;
+  pn_executable_t *executable = NULL;
   pn_exit_t code = pn_session_open(options, &context, path, &session);
-  if (code == PN_EXIT_OK) {
-    pn_error_t *error =
-        pn_compile_to_stage(session.module, PN_STAGE_S5, session.target,
-                            &session.options, &session.timing);
-    code = error ? pn_report_error(error) : pn_session_finish(&session);
+  if (code == PN_EXIT_OK)
+    code = compile(&session, request, &executable);
+  if (request->html) {
+    if (code == PN_EXIT_OK)
+      code = make_page(&session, &decisions, request, executable);
+  } else {
+    if (code == PN_EXIT_OK && request->pass &&
+        !is_known_pass(&session, &decisions, request->pass))
+      code = PN_EXIT_USAGE;
+    /* What was decided up to a failure helps to understand it. */
+    if (code == PN_EXIT_OK || (code != PN_EXIT_USAGE && decisions.count))
+      print_by_place(request, &decisions);
+    if (code != PN_EXIT_USAGE && decisions.count)
+      print_totals(&decisions);
   }
-  if (code == PN_EXIT_OK && request->pass &&
-      !is_known_pass(&session, &decisions, request->pass))
-    code = PN_EXIT_USAGE;
-  /* What was decided up to a failure helps to understand it. */
-  if (code == PN_EXIT_OK || (code != PN_EXIT_USAGE && decisions.count))
-    print_by_place(request, &decisions);
-  if (code != PN_EXIT_USAGE && decisions.count)
-    print_totals(&decisions);
+  pn_executable_release(executable);
   pn_session_close(&session);
-  clear_decisions(&decisions);
+  pn_decisions_clear(&decisions);
   return code;
 }
 
 pn_exit_t pn_command_explain(int argc, char **argv) {
-  pn_explain_request_t request = {0};
+  pn_explain_request_t request = {.inputs = PN_INPUT_OPTIONS_INIT,
+                                  .seconds = 0.5};
   const pn_option_row_t rows[] = {
       {"--pass", PN_OPTION_TEXT, &request.pass, "NAME",
        "only this pass, as in the output", 0, 0},
@@ -278,14 +400,28 @@ pn_exit_t pn_command_explain(int argc, char **argv) {
        "only what was done", 0, 0},
       {"--declined", PN_OPTION_FLAG, &request.declined, NULL,
        "only what was not done", 0, 0},
+      {"--html", PN_OPTION_FLAG, &request.html, NULL,
+       "write one page instead: the nests and what they hand each other, what\n"
+       "was fused, work and bytes, times against the machine's peaks, memory",
+       0, 0},
+      {"-o", PN_OPTION_TEXT, &request.output, "FILE",
+       "where the page goes; the standard output without", 0, 0},
+      {"--no-time", PN_OPTION_FLAG, &request.no_time, NULL,
+       "do not run the program for the page, nor measure the machine", 0, 0},
+      {"--threads", PN_OPTION_INTEGER, &request.threads, "N",
+       "threads of parallel loops for the page", 1, PN_THREAD_COUNT_MAX},
+      {"--seconds", PN_OPTION_REAL, &request.seconds, "S",
+       "time to call each entry for (0.5)", 0, 0},
   };
   const pn_file_command_t command = {
       .usage = "polynestc explain FILE [options]",
       .summary = "Prints the decisions of the optimizer: for each place in the "
                  "program what each\npass did or declined to do, the reason, "
-                 "and the numbers behind it.",
+                 "and the numbers behind it. With --html,\ndraws them and runs "
+                 "the program.",
       .rows = rows,
       .row_count = sizeof(rows) / sizeof(rows[0]),
+      .inputs = &request.inputs,
       .run = explain,
       .request = &request,
   };

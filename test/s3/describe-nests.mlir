@@ -1,0 +1,96 @@
+// Properties: each nest is described with its work and traffic, and each buffer
+// with where it comes from and goes to (@chain); bounds that depend on outer
+// loops are counted exactly (@tiles, @triangle); what is not known says so
+// (@dynamic); numbers are given where asked for. Nothing else is changed.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests))' --remarks-filter=describe-nests 2>%t.remarks | FileCheck %s --implicit-check-not=polynest.nest
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests{form=plain number=true}))' --remarks-filter=describe-nests 2>%t.plain | FileCheck %s --check-prefix=NUMBER
+// RUN: FileCheck %s --check-prefix=PLAIN < %t.plain
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests{number=true}))' | FileCheck %s --check-prefix=NUMBER
+
+// The first nest reads half of its input of 64 bytes, the second sums.
+// CHECK-LABEL: func @chain
+// NUMBER-LABEL: func @chain
+//     NUMBER: } {polynest.nest = 0 : i64}
+//     NUMBER: } {polynest.nest = 1 : i64}
+//      REMARK: describe-nests
+// REMARK-SAME: bytes-known=true, bytes-read=32, bytes-written=32, flop=8,
+// REMARK-SAME: form=final, function=chain, functions=exp, grain=0,
+// REMARK-SAME: kind=pointwise, lanes=1, loops=8, nest=0, reason=nest,
+// REMARK-SAME: uncounted=0
+//      REMARK: bytes-read=32, bytes-written=4, flop=8,
+// REMARK-SAME: kind=reduction, lanes=1, loops="1 x 8", nest=1
+//      REMARK: buffer="input 0", bytes=64, form=final, from=in
+// REMARK-SAME: reason=buffer, shape=16xf32, to=0
+//      REMARK: buffer="buffer 0", bytes=32, form=final, from=0
+// REMARK-SAME: to=1
+//      REMARK: buffer="result 0", bytes=4, form=final, from=1
+// REMARK-SAME: to=out
+// PLAIN: form=plain
+func.func @chain(%a: memref<16xf32>, %r: memref<f32> {polynest.result}) attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<16xf32>
+    %y = math.exp %x : f32
+    affine.store %y, %t[%i] : memref<8xf32>
+  }
+  %zero = arith.constant 0.0 : f32
+  affine.for %o = 0 to 1 {
+    %s = affine.for %i = 0 to 8 iter_args(%sum = %zero) -> f32 {
+      %x = affine.load %t[%i] : memref<8xf32>
+      %y = arith.addf %sum, %x : f32
+      affine.yield %y : f32
+    }
+    affine.store %s, %r[] : memref<f32>
+  }
+  return
+}
+
+// 100 elements in tiles of 8, the last of 4.
+// CHECK-LABEL: func @tiles
+//      REMARK: flop=100
+// REMARK-SAME: function=tiles
+// REMARK-SAME: loops="13 x ?"
+// REMARK-SAME: uncounted=0
+func.func @tiles(%a: memref<100xf32>) attributes {polynest.entry} {
+  affine.for %t = 0 to 100 step 8 {
+    affine.for %i = affine_map<(d0) -> (d0)>(%t) to min affine_map<(d0) -> (d0 + 8, 100)>(%t) {
+      %x = affine.load %a[%i] : memref<100xf32>
+      %y = arith.negf %x : f32
+      affine.store %y, %a[%i] : memref<100xf32>
+    }
+  }
+  return
+}
+
+// 0 + 1 + ... + 19.
+// CHECK-LABEL: func @triangle
+//      REMARK: flop=190
+// REMARK-SAME: function=triangle
+// REMARK-SAME: uncounted=0
+func.func @triangle(%a: memref<20x20xf32>) attributes {polynest.entry} {
+  affine.for %i = 0 to 20 {
+    affine.for %j = 0 to affine_map<(d0) -> (d0)>(%i) {
+      %x = affine.load %a[%i, %j] : memref<20x20xf32>
+      %y = arith.negf %x : f32
+      affine.store %y, %a[%i, %j] : memref<20x20xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+//      REMARK: bytes-known=false
+// REMARK-SAME: function=dynamic
+// REMARK-SAME: loops=?
+// REMARK-SAME: uncounted=1
+//      REMARK: bytes=?
+// REMARK-SAME: from=in
+func.func @dynamic(%a: memref<?xf32>, %n: index, %r: memref<?xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to %n {
+    %x = affine.load %a[%i] : memref<?xf32>
+    %y = arith.negf %x : f32
+    affine.store %y, %r[%i] : memref<?xf32>
+  }
+  return
+}
