@@ -22,6 +22,9 @@ static const int64_t most_asked_bytes = INT64_C(4) << 20;
 static const int64_t most_sum_bytes = INT64_C(192) * 1024;
 static const int64_t most_packed_bytes = INT64_C(256) * 1024;
 static const int64_t least_block = INT64_C(64) * 64;
+/* Cycles of multiply-adds for an element of the result up to which the memory
+ * that it is written to has a say. */
+static const double most_written_cycles = 8;
 
 /* Accumulators that just cover the latency wait for every load that is late. */
 static const double latency_slack = 1.25;
@@ -210,6 +213,35 @@ static bool cut_depth(const pn_model_core_t *core,
   return cut_as(&contraction->k, asked, max_i64(most, 16), core->lanes, out_k);
 }
 
+/* Cuts m and n anew where writing the result counts: micro-tiles one after the
+ * other along a row, not down the rows of a block. */
+static void cut_along_rows(const pn_model_core_t *core,
+                           const pn_model_contraction_t *contraction,
+                           pn_model_contraction_plan_t *plan) {
+  const pn_model_tile_t *tile = &plan->tile;
+  double depth = product_of(&contraction->k);
+  int64_t l2 = share_bytes(&core->caches[1]);
+  double batch =
+      contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
+  double bytes = batch * product_of(&contraction->m) *
+                 product_of(&contraction->n) * core->accumulator_bytes;
+  pn_model_block_t m, n;
+  if (!contraction->packs_ahead || (double)plan->k.points != depth ||
+      depth * tile->cycles_per_k > most_written_cycles * tile->mr * tile->nr ||
+      bytes <= (double)l2 || count_blocks(&contraction->n, &plan->n) <= 1)
+    return;
+  int64_t columns = min_i64(l2 / 2, most_packed_bytes) /
+                    (plan->k.points * core->accumulator_bytes);
+  columns = min_i64(columns, most_columns) / tile->nr * tile->nr;
+  if (columns <= plan->n.points ||
+      !pn_model_cut_loops(&contraction->m, tile->mr, tile->mr, &m) ||
+      !pn_model_cut_loops(&contraction->n, columns, tile->nr, &n) ||
+      m.points != tile->mr)
+    return;
+  plan->m = m;
+  plan->n = n;
+}
+
 /* Why no plan may be as it is asked for; NULL if there is no reason. */
 static const char *why_not_asked(const pn_model_core_t *core,
                                  const pn_model_contraction_t *contraction,
@@ -253,6 +285,8 @@ static bool plan_tile(const pn_model_core_t *core,
   if (!cut_depth(core, contraction, asked->depth, tile, &plan->k) ||
       !cut_result(core, contraction, asked, tile, plan))
     return false;
+  if (!asked->rows && !asked->columns)
+    cut_along_rows(core, contraction, plan);
   double tiles = count_units(&contraction->m, &plan->m, tile->mr) *
                  count_units(&contraction->n, &plan->n, tile->nr);
   double useful = product_of(&contraction->m) * product_of(&contraction->n);

@@ -492,10 +492,18 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     --core.vector_registers;
   double batch = countPoints(contraction.batchLoops, 16) *
                  countPoints(getLoopsAround(contraction.root), 16);
-  pn_model_contraction_t shape = {
-      describe(decision.rowSide().loops), describe(decision.columnSide().loops),
-      describe(contraction.reductionLoops),
-      int64_t(std::min(batch, double(INT32_MAX))), machine.cores};
+  pn_model_contraction_t shape = {describe(decision.rowSide().loops),
+                                  describe(decision.columnSide().loops),
+                                  describe(contraction.reductionLoops),
+                                  int64_t(std::min(batch, double(INT32_MAX))),
+                                  machine.cores,
+                                  /*packs_ahead=*/false};
+  decision.batch = makeGroup(contraction.batchLoops, nullptr);
+  decision.rows = makeGroup(decision.rowSide().loops, nullptr);
+  decision.columns = makeGroup(decision.columnSide().loops, nullptr);
+  decision.depth = makeGroup(contraction.reductionLoops, nullptr);
+  decision.aheadPoint = findAheadPoint(decision, machine.cores);
+  shape.packs_ahead = asked.columns != "block" && canPackAhead(decision);
   const char *reason = nullptr;
   if (core.lanes < 2 ||
       !pn_model_contraction_plan_as(&core, &shape, &asked.tiling,
@@ -503,12 +511,10 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     isError = reason != nullptr;
     return reason ? reason : "the model has no blocks for it";
   }
-  decision.batch = makeGroup(contraction.batchLoops, nullptr);
   decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
   decision.rowMode = chooseRowMode(decision);
-  decision.aheadPoint = findAheadPoint(decision, machine.cores);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isBoundOnce(decision.columnSide().slice)) &&

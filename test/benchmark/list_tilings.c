@@ -104,11 +104,12 @@ int main(int argc, char **argv) {
       .l2_bytes_per_cycle = 32,
       .memory_bytes_per_cycle = 1,
   };
-  pn_model_contraction_t product = {{1, {numbers[9]}},
-                                    {1, {numbers[10]}},
-                                    {1, {numbers[11]}},
-                                    numbers[8],
-                                    (int32_t)numbers[7]};
+  pn_model_contraction_t product = {.m = {1, {numbers[9]}},
+                                    .n = {1, {numbers[10]}},
+                                    .k = {1, {numbers[11]}},
+                                    .batch = numbers[8],
+                                    .cores = (int32_t)numbers[7],
+                                    .packs_ahead = true};
   pn_model_contraction_plan_t plan;
   pn_model_tiling_t *tilings = calloc(MOST_TILINGS, sizeof(*tilings));
   if (!tilings || !pn_model_contraction_plan(&core, &product, &plan)) {

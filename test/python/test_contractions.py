@@ -230,6 +230,43 @@ func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>,
             assert (abs(first - exact) <= bound)[:, keep].all(), target
 
 
+@pytest.mark.parametrize("m, k", [(1001, 33), (523, 100), (3, 64), ("?", 17)])
+def test_short_reduction(m, k):
+    """Blocks along the rows of a large result, with code behind the sums."""
+    generator = np.random.default_rng(k)
+    text = f"""
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x1801xf32>,
+             %v: tensor<1801xf32>, %c: tensor<{m}x1801xf32>)
+    -> tensor<{m}x1801xf32> {{
+  %r = linalg.matmul ins(%a, %b : tensor<{m}x{k}xf32>, tensor<{k}x1801xf32>)
+      outs(%c : tensor<{m}x1801xf32>) -> tensor<{m}x1801xf32>
+  %s = linalg.generic {{indexing_maps = [#row, #id],
+                       iterator_types = ["parallel", "parallel"]}}
+      ins(%v : tensor<1801xf32>) outs(%r : tensor<{m}x1801xf32>) {{
+    ^bb0(%x: f32, %y: f32):
+      %t = arith.addf %x, %y : f32
+      linalg.yield %t : f32
+  }} -> tensor<{m}x1801xf32>
+  return %s : tensor<{m}x1801xf32>
+}}
+"""
+    for rows in (0, 1, 5, 402) if m == "?" else (m,):
+        x = generator.standard_normal((rows, k), np.float32)
+        y = generator.standard_normal((k, 1801), np.float32)
+        v = generator.standard_normal(1801, np.float32)
+        z = generator.standard_normal((rows, 1801), np.float32)
+        exact = z + v + x.astype(np.float64) @ y
+        bound = 1e-5 * (abs(x) @ abs(y) + abs(v) + abs(z))
+        for target in contraction_fuzz.runnable_targets():
+            with Context() as context:
+                program = Program(
+                    contraction_fuzz.compile_for(context, text, target, Options())
+                )
+                assert (abs(program(x, y, v, z) - exact) <= bound).all(), target
+
+
 def test_network_layers():
     """The tables of layers have the published numbers of multiply-adds, in
     millions, classifiers left out."""

@@ -331,8 +331,11 @@ static void contraction_plans(void) {
                {"znver4", 6, 4}};
   for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
     pn_model_core_t core = core_of(chips[i].chip, 4);
-    pn_model_contraction_t product = {
-        {1, {3072}}, {1, {3072}}, {1, {3072}}, 1, 8};
+    pn_model_contraction_t product = {.m = {1, {3072}},
+                                      .n = {1, {3072}},
+                                      .k = {1, {3072}},
+                                      .batch = 1,
+                                      .cores = 8};
     pn_model_contraction_plan_t plan, again;
     CHECK(pn_model_contraction_plan(&core, &product, &plan));
     printf("  %s: %d x %d, blocks %lld x %lld x %lld, useful %.3f\n",
@@ -355,7 +358,11 @@ static void contraction_plans(void) {
   }
   /* 49 columns: 7 vectors of 8 lose less than 4 of 16. */
   pn_model_core_t core = core_of("haswell", 4);
-  pn_model_contraction_t small = {{1, {512}}, {2, {7, 7}}, {1, {512}}, 1, 1};
+  pn_model_contraction_t small = {.m = {1, {512}},
+                                  .n = {2, {7, 7}},
+                                  .k = {1, {512}},
+                                  .batch = 1,
+                                  .cores = 1};
   pn_model_contraction_plan_t plan;
   CHECK(pn_model_contraction_plan(&core, &small, &plan));
   CHECK(plan.n.points == 49 && plan.useful_share >= 49.0 / 64);
@@ -370,8 +377,11 @@ static void contraction_plans(void) {
 /* Sizes that are asked for in place of the model's. */
 static void asked_plans(void) {
   pn_model_core_t core = core_of("haswell", 4);
-  pn_model_contraction_t product = {
-      {1, {1000}}, {2, {30, 7}}, {1, {600}}, 1, 8};
+  pn_model_contraction_t product = {.m = {1, {1000}},
+                                    .n = {2, {30, 7}},
+                                    .k = {1, {600}},
+                                    .batch = 1,
+                                    .cores = 8};
   pn_model_contraction_plan_t plan, own;
   const char *reason;
   CHECK(pn_model_contraction_plan(&core, &product, &own));
@@ -410,10 +420,58 @@ static void asked_plans(void) {
     CHECK(plan.tile.mr == 0);
   }
   /* 4096 x 4096 sums in f32 are 64 MiB. */
-  pn_model_contraction_t large = {{1, {4096}}, {1, {4096}}, {1, {64}}, 1, 8};
+  pn_model_contraction_t large = {.m = {1, {4096}},
+                                  .n = {1, {4096}},
+                                  .k = {1, {64}},
+                                  .batch = 1,
+                                  .cores = 8};
   tiling = (pn_model_tiling_t){.rows = 4096, .columns = 4096};
   CHECK(!pn_model_contraction_plan_as(&core, &large, &tiling, &plan, &reason));
   CHECK(strcmp(reason, "the buffers of a block take more than 4 MiB") == 0);
+}
+
+/* Few products for each element of a large result: tiles go along its rows. */
+static void rows_written(void) {
+  pn_model_core_t core = core_of("haswell", 4);
+  static const struct {
+    int64_t m, n, k, batch;
+    bool packs_ahead, along_rows;
+  } cases[] = {
+      {4096, 4096, 32, 1, true, true},   {512, 512, 64, 12, true, true},
+      {1001, 777, 100, 1, true, true},   {4096, 4096, 32, 1, false, false},
+      {4096, 4096, 160, 1, true, false}, /* products count */
+      {200, 300, 32, 1, true, false},    /* fits L2 */
+      {65536, 64, 32, 1, true, false},   /* one block of columns */
+      {3, 65536, 64, 1, true, false},    /* one block of rows */
+      {0, 4096, 32, 1, true, true},      {4096, 0, 32, 1, true, true},
+      {4096, 4096, 0, 1, true, false},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = cases[i].batch,
+                                      .cores = 2,
+                                      .packs_ahead = cases[i].packs_ahead};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    bool along = plan.m.points == plan.tile.mr && cases[i].m != 3;
+    if (along != cases[i].along_rows)
+      printf("  %lld x %lld x %lld: %lld rows\n", (long long)cases[i].m,
+             (long long)cases[i].n, (long long)cases[i].k,
+             (long long)plan.m.points);
+    CHECK(along == cases[i].along_rows);
+    CHECK(plan.n.points <= 1024 && plan.n.points % plan.tile.nr == 0);
+    CHECK(!along || plan.n.points * plan.k.points * 4 <= 256 * 1024);
+    /* What is asked for stays. */
+    pn_model_tiling_t tiling = {.rows = plan.tile.mr * 2};
+    const char *reason;
+    if (!cases[i].along_rows)
+      continue;
+    CHECK(
+        pn_model_contraction_plan_as(&core, &product, &tiling, &plan, &reason));
+    CHECK(plan.m.points == tiling.rows);
+  }
 }
 
 /* Parts of a long reduction: from shape and target alone. */
@@ -445,11 +503,11 @@ static void depth_parts(void) {
       {64, 64, 8192, 0, 0, 4},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-    pn_model_contraction_t product = {{1, {cases[i].m}},
-                                      {1, {cases[i].n}},
-                                      {1, {cases[i].k}},
-                                      cases[i].batch,
-                                      cases[i].cores};
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = cases[i].batch,
+                                      .cores = cases[i].cores};
     pn_model_contraction_plan_t plan;
     CHECK(pn_model_contraction_plan(&core, &product, &plan));
     int64_t part = pn_model_depth_part(&core, &product, &plan);
@@ -464,7 +522,11 @@ static void depth_parts(void) {
 static void listed_tilings(void) {
   enum { MOST = 1 << 17 };
   pn_model_core_t core = core_of("haswell", 4);
-  pn_model_contraction_t product = {{1, {1000}}, {1, {768}}, {1, {600}}, 1, 8};
+  pn_model_contraction_t product = {.m = {1, {1000}},
+                                    .n = {1, {768}},
+                                    .k = {1, {600}},
+                                    .batch = 1,
+                                    .cores = 8};
   pn_model_contraction_plan_t plan, as;
   const char *reason;
   CHECK(pn_model_contraction_plan(&core, &product, &plan));
@@ -505,8 +567,11 @@ static void listed_tilings(void) {
   for (size_t c = 0; c < sizeof(chips) / sizeof(*chips); ++c)
     for (int64_t size = 64; size <= 4096; size *= 4) {
       pn_model_core_t chip = core_of(chips[c], 4);
-      pn_model_contraction_t square = {
-          {1, {size}}, {1, {size}}, {1, {4 * size}}, 1, 2};
+      pn_model_contraction_t square = {.m = {1, {size}},
+                                       .n = {1, {size}},
+                                       .k = {1, {4 * size}},
+                                       .batch = 1,
+                                       .cores = 2};
       CHECK(pn_model_contraction_plan(&chip, &square, &plan));
       count = pn_model_list_steps(&chip, &square, &plan, MOST, all);
       for (int64_t i = 0; i < count; ++i)
@@ -514,7 +579,8 @@ static void listed_tilings(void) {
                                            &reason));
     }
   /* Tiny sizes have their one block, nonsense has none. */
-  pn_model_contraction_t tiny = {{1, {1}}, {1, {1}}, {1, {1}}, 1, 1};
+  pn_model_contraction_t tiny = {
+      .m = {1, {1}}, .n = {1, {1}}, .k = {1, {1}}, .batch = 1, .cores = 1};
   CHECK(pn_model_list_tilings(&core, &tiny, MOST, all) >= 1);
   CHECK(all[0].rows == 1 && all[0].columns == 1 && all[0].depth == 1);
   tiny.k.count = 0;
@@ -775,6 +841,7 @@ int main(void) {
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
   CHECK_RUN(asked_plans);
+  CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
   CHECK_RUN(listed_tilings);
   CHECK_RUN(row_strides);
