@@ -41,7 +41,8 @@ typedef struct pn_value_type {
 PN_STATIC_ASSERT(sizeof(pn_value_type_t) == 24, "ABI of types");
 
 /* Loads a library written by pn_compile_to_library. PN_ERROR_IO,
- * PN_ERROR_CORRUPT, PN_ERROR_VERSION. */
+ * PN_ERROR_CORRUPT, PN_ERROR_VERSION; PN_ERROR_TARGET where this processor
+ * lacks what the code was compiled for. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *
 pn_executable_load(PN_KEEP const char *path,
                    PN_GIVE pn_executable_t **out_executable);

@@ -7,6 +7,7 @@
 #include "Compiler/LibraryFile.h"
 #include "Compiler/Signature.h"
 #include "Runtime/Laps.h"
+#include "Runtime/Processor.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
 
@@ -16,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef int32_t (*pn_packed_fn)(pn_rt_context_t *ctx, void *state, void **args);
 typedef void (*pn_shapes_fn)(const int64_t *dims, int64_t *result_dims);
@@ -200,6 +202,33 @@ static void *library_lookup(void *handle, const char *name) {
 
 static void library_close(void *handle) { (void)dlclose(handle); }
 
+/* A path of the file that no other file ever had here. dlopen takes what was
+ * loaded under the same path for the same library, even if a new one has taken
+ * the file's place since: so the inode's bits stand between folder and name, a
+ * dot between slashes for 1 and nothing for 0. */
+static void append_own_path(const char *path, pn_buffer_t *name) {
+  const char *slash = strrchr(path, '/');
+  struct stat status;
+  /* A name without a slash would be searched for in the system's folders. */
+  if (slash)
+    pn_buffer_append(name, path, (size_t)(slash - path));
+  else
+    pn_buffer_append_text(name, ".");
+  if (stat(path, &status) == 0)
+    for (uint64_t bits = (uint64_t)status.st_ino; bits; bits >>= 1)
+      pn_buffer_append_text(name, bits & 1 ? "/." : "/");
+  pn_buffer_printf(name, "/%s", slash ? slash + 1 : path);
+}
+
+/* PN_ERROR_TARGET where the code needs what this processor lacks. */
+static pn_error_t *check_processor(const char *path, const pn_code_t *code) {
+  const char *text = code->lookup(code->handle, "polynest_info");
+  const char *problem = pn_description_problem(pn_processor_features(), text);
+  return problem ? pn_error_create(PN_ERROR_TARGET, "cannot load '%s': %s",
+                                   path, problem)
+                 : NULL;
+}
+
 pn_error_t *pn_executable_load(const char *path,
                                pn_executable_t **out_executable) {
   if (!out_executable)
@@ -208,25 +237,31 @@ pn_error_t *pn_executable_load(const char *path,
   *out_executable = NULL;
   if (!path)
     return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
-  /* A name without a slash would be searched for in the system's folders. */
+  pn_error_t *error = pn_library_check(path);
+  if (error)
+    return error;
   pn_buffer_t name = {0};
-  pn_buffer_printf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
+  append_own_path(path, &name);
   if (name.failed)
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
-  pn_error_t *error = pn_library_check(name.data);
-  if (error) {
-    pn_buffer_clear(&name);
-    return error;
-  }
   void *handle = dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
-  pn_buffer_clear(&name);
   if (!handle) {
     const char *reason = dlerror();
-    return pn_error_create(PN_ERROR_IO, "cannot load '%s': %s", path,
-                           reason ? reason : "unknown reason");
+    reason = reason ? reason : "unknown reason";
+    if (strncmp(reason, name.data, name.size) == 0)
+      reason += name.size + strspn(reason + name.size, ": ");
+    error = pn_error_create(PN_ERROR_IO, "cannot load '%s': %s", path, reason);
   }
-  return pn_executable_create(
-      (pn_code_t){handle, library_lookup, library_close}, out_executable);
+  pn_buffer_clear(&name);
+  if (error)
+    return error;
+  pn_code_t code = {handle, library_lookup, library_close};
+  error = check_processor(path, &code);
+  if (error) {
+    library_close(handle);
+    return error;
+  }
+  return pn_executable_create(code, out_executable);
 }
 
 /* ------------------------------------------------------------------------ */

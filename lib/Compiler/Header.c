@@ -155,8 +155,11 @@ static void append_entry(const pn_signature_entry_t *entry,
       "*/\n"
       "int64_t %s_state_size(void);\n"
       "int32_t %s_init(pn_rt_context_t *ctx, void *state, void **constants);"
-      "\n\n",
-      entry->symbol, entry->symbol, entry->symbol);
+      "\n\n"
+      "/* Null where this machine runs the code, else why it does not: to be "
+      "asked\n * before anything else here is called. */\n"
+      "const char *%s_problem(void);\n\n",
+      entry->symbol, entry->symbol, entry->symbol, entry->symbol);
 }
 
 void pn_header_append(const pn_signature_t *signature, const char *path,

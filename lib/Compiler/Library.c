@@ -33,6 +33,9 @@ static const char *const runtime_exports[] = {
     "pn_rt_context_create", "pn_rt_context_destroy", "pn_thread_count_set",
     "pn_thread_count_get", "pn_parallel_runtime_name"};
 
+/* What each entry's own <entry>_problem stands for. */
+static const char library_problem[] = "polynest_library_problem";
+
 #if defined(__x86_64__)
 #define HOST_ARCH "x86_64"
 #elif defined(__aarch64__)
@@ -103,6 +106,8 @@ static int run_program(char *const *argv, const char *log_path) {
 /* Files of one link, all beside the library. */
 typedef struct pn_link_files {
   pn_buffer_t object, script, output, log, runtime, libc, libm;
+  pn_buffer_t aliases; /* arguments of the linker, each with its NUL */
+  size_t alias_count;
 } pn_link_files_t;
 
 static pn_error_t *link_failed(const pn_link_files_t *files, int status) {
@@ -133,24 +138,39 @@ static void add_arguments(const char **argv, size_t *count,
 static pn_error_t *run_linker(const pn_link_files_t *files) {
   const char *const fixed[] = {"-shared", "-Bsymbolic",  "--gc-sections",
                                "-z",      "noexecstack", NULL};
-  const char *const inputs[] = {
-      "--version-script", files->script.data, "-o",
-      files->output.data, files->object.data, files->runtime.data,
-      files->libc.data,   files->libm.data,   NULL};
+  const char *const inputs[] = {"-u",
+                                library_problem,
+                                "--version-script",
+                                files->script.data,
+                                "-o",
+                                files->output.data,
+                                files->object.data,
+                                files->runtime.data,
+                                files->libc.data,
+                                files->libm.data,
+                                NULL};
+  const char **argv = calloc(MAX_ARGUMENTS + files->alias_count, sizeof(*argv));
+  if (!argv)
+    return pn_error_create(PN_ERROR_MEMORY, "out of memory");
   int status = 127;
   for (size_t i = 0; status == 127 && i < sizeof(linkers) / sizeof(*linkers);
        ++i) {
-    const char *argv[MAX_ARGUMENTS] = {linkers[i]};
-    size_t count = 1;
+    size_t count = 0;
+    argv[count++] = linkers[i];
     add_arguments(argv, &count, fixed);
     /* Nothing in the object asks for what callers alone use. */
     for (size_t e = 0; e < EXPORT_COUNT; ++e) {
       argv[count++] = "-u";
       argv[count++] = runtime_exports[e];
     }
+    const char *alias = files->aliases.data;
+    for (size_t a = 0; a < files->alias_count; ++a, alias += strlen(alias) + 1)
+      argv[count++] = alias;
     add_arguments(argv, &count, inputs);
+    argv[count] = NULL;
     status = run_program((char *const *)argv, files->log.data);
   }
+  free(argv);
   return status == 0 ? NULL : link_failed(files, status);
 }
 
@@ -164,10 +184,21 @@ static void append_script(const pn_signature_t *signature,
     const char *name = signature->entries[i].symbol;
     pn_buffer_printf(script,
                      "\"%s\"; \"%s_packed\"; \"%s_shapes\"; "
-                     "\"%s_state_size\"; \"%s_init\"; ",
-                     name, name, name, name, name);
+                     "\"%s_state_size\"; \"%s_init\"; \"%s_problem\"; ",
+                     name, name, name, name, name, name);
   }
   pn_buffer_append_text(script, "local: *; };\n");
+}
+
+/* Lets <entry>_problem of each entry stand for the library's. */
+static void append_aliases(const pn_signature_t *signature,
+                           pn_link_files_t *files) {
+  for (size_t i = 0; i < signature->entry_count; ++i) {
+    pn_buffer_printf(&files->aliases, "--defsym=%s_problem=%s",
+                     signature->entries[i].symbol, library_problem);
+    pn_buffer_append(&files->aliases, "", 1);
+  }
+  files->alias_count = signature->entry_count;
 }
 
 /* Makes the temporary files, links, and moves the result into place. */
@@ -180,6 +211,7 @@ static pn_error_t *link_library(LLVMMemoryBufferRef object,
   pn_link_files_t files = {0};
   pn_buffer_t script = {0};
   append_script(signature, &script);
+  append_aliases(signature, &files);
   /* A function that no sanitizer or allocator puts another in front of. */
   append_object_of((const void *)(uintptr_t)&getauxval, &files.libc);
   append_object_of((const void *)(uintptr_t)(double (*)(double, double))fmod,
@@ -198,7 +230,8 @@ static pn_error_t *link_library(LLVMMemoryBufferRef object,
                           LLVMGetBufferSize(object), 0600);
   if (!error)
     error =
-        script.failed || files.libc.failed || files.libm.failed
+        script.failed || files.libc.failed || files.libm.failed ||
+                files.aliases.failed
             ? pn_error_create(PN_ERROR_MEMORY, "out of memory")
             : pn_file_write(files.script.data, script.data, script.size, 0600);
   if (!error)
@@ -217,6 +250,7 @@ static pn_error_t *link_library(LLVMMemoryBufferRef object,
   pn_buffer_clear(&files.runtime);
   pn_buffer_clear(&files.libc);
   pn_buffer_clear(&files.libm);
+  pn_buffer_clear(&files.aliases);
   pn_buffer_clear(&script);
   return error;
 }

@@ -5,6 +5,7 @@
  * Compiled code carries it as text in the symbol `polynest_info`, written by
  * lib/Conversion/DescribeEntries.cpp and LowerEntries.cpp:
  *   polynest 2
+ *   target <name> <feature>...       (first, where it is known)
  *   entry <symbol> arena <bytes>
  *   name <name>                      (where it is not the symbol)
  *   state <bytes>                    (where its constants fill one)

@@ -14,6 +14,7 @@
 // globals of the module get names with a dot, out of the way of both.
 //
 // The text, one item a line (see lib/Compiler/Signature.c, its reader):
+//   target <name> <features> (first, where the target is known)
 //   entry <C name> arena <bytes>
 //   state <bytes>    (where it has a state that its constants fill)
 //   name <name>      (where it is another; line ends and backslashes escaped)
@@ -99,16 +100,17 @@ static std::string sanitize(StringRef name) {
 }
 
 /// All C symbols of an entry whose typed one is `name`.
-static SmallVector<std::string, 5> symbolsOf(StringRef name) {
-  SmallVector<std::string, 5> symbols;
-  for (StringRef suffix : {"", "_packed", "_shapes", "_state_size", "_init"})
+static SmallVector<std::string, 6> symbolsOf(StringRef name) {
+  SmallVector<std::string, 6> symbols;
+  for (StringRef suffix :
+       {"", "_packed", "_shapes", "_state_size", "_init", "_problem"})
     symbols.push_back((name + suffix).str());
   return symbols;
 }
 
 /// Takes the symbols of `name` if all of them are free.
 static bool takeSymbols(llvm::StringSet<> &used, StringRef name) {
-  SmallVector<std::string, 5> symbols = symbolsOf(name);
+  SmallVector<std::string, 6> symbols = symbolsOf(name);
   if (llvm::any_of(symbols, [&](StringRef s) { return used.contains(s); }))
     return false;
   for (StringRef symbol : symbols)
@@ -360,11 +362,36 @@ static void describeKernel(func::FuncOp kernel) {
   kernel->setAttr("polynest.distinct", builder.getDenseI64ArrayAttr(distinct));
 }
 
+/// True for what the description can hold as one word.
+static bool isWord(StringRef text) {
+  return !text.empty() && llvm::all_of(text, [](char c) {
+    return llvm::isAlnum(c) || StringRef("-_.:+").contains(c);
+  });
+}
+
 namespace {
 struct DescribeEntriesPass : impl::DescribeEntriesBase<DescribeEntriesPass> {
+  using DescribeEntriesBase::DescribeEntriesBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (target.empty() && features.empty())
+      return success();
+    if (isWord(target) && llvm::all_of(features, isWord))
+      return success();
+    return emitError(UnknownLoc::get(context))
+           << "target and features must be names of letters, digits and "
+              "'-_.:+', features only with a target";
+  }
+
   void runOnOperation() override {
     std::string text;
     llvm::raw_string_ostream os(text);
+    if (!target.empty()) {
+      os << "target " << target;
+      for (const std::string &feature : features)
+        os << ' ' << feature;
+      os << '\n';
+    }
     llvm::StringSet<> used;
     chooseSymbols(getOperation(), used);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {

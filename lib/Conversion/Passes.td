@@ -139,8 +139,16 @@ def DescribeEntries : Pass<"polynest-describe-entries", "mlir::ModuleOp"> {
     `polynest.info`, the text that executables and libraries carry. It fails
     on an argument that no caller could pass. Entries and kernels of which all
     arguments have a static form are marked with `llvm.bareptr`: they take
-    addresses, where others take descriptors.
+    addresses, where others take descriptors. The text begins with the target
+    and its features, where the options name them: what loads the code compares
+    them with the processor.
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"\"",
+           "Name of the target, or nothing">,
+    ListOption<"features", "features", "std::string",
+               "Names of the target's features">
+  ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Entries described">,
     Statistic<"numDeclined", "num-declined", "Functions without entry mark">

@@ -6,6 +6,7 @@
 #include "Support/Error.h"
 #include "Support/Names.h"
 #include "Target/CostModel.h"
+#include "Target/Row.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -120,6 +121,18 @@ static void begin_option(pn_buffer_t *buffer, size_t begin) {
 static void print_fence_options(pn_buffer_t *buffer,
                                 const pn_target_info_t *target) {
   pn_buffer_printf(buffer, "intrinsic=%s", pn_model_stream_fence_name(target));
+}
+
+static void print_target_options(pn_buffer_t *buffer,
+                                 const pn_target_info_t *target) {
+  pn_buffer_printf(buffer, "target=%s", target->name);
+  const char *before = " features=";
+  for (size_t i = 0; i < pn_target_feature_count(); ++i) {
+    if (!(target->features >> i & 1))
+      continue;
+    pn_buffer_printf(buffer, "%s%s", before, pn_target_feature_name(i));
+    before = ",";
+  }
 }
 
 static const pn_pass_row_t s1_rows[] = {
@@ -264,7 +277,8 @@ static const pn_pass_row_t s4_rows[] = {
 };
 
 static const pn_pass_row_t s5_rows[] = {
-    {.flag = "polynest-describe-entries"},
+    {.flag = "polynest-describe-entries",
+     .print_options = print_target_options},
     {.flag = "polynest-defer-nans",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_REGISTERS),

@@ -3,6 +3,8 @@
 
     torch.compile(f, backend="polynest")     PyTorch
     polynest.compile(text_or_path)(*arrays)  MLIR text: linalg on tensors
+    polynest.export(f, args, "f.so")         a library, without PyTorch
+    polynest.load("f.so")(*arrays)           called back
 
 Importing this package imports no framework and does not load the library.
 """
@@ -27,6 +29,10 @@ _HOME = {
     "Target": "polynest.handles",
     "default_cache": "polynest.handles",
     "known_targets": "polynest.handles",
+    "export": "polynest.torch_export",
+    "ExportedFiles": "polynest.torch_export",
+    "load": "polynest.exported",
+    "ExportedModel": "polynest.exported",
     "report": "polynest.torch_backend",
     "explain": "polynest.torch_backend",
     "explain_fallbacks": "polynest.torch_backend",

@@ -43,6 +43,19 @@ _PLAIN_NUMBERS = frozenset((bool, int, float))
 RESULTS = ("auto", "pool", "torch", "numpy")
 
 
+class Memory:
+    """Contiguous elements at an address, for inputs that are no array of a
+    framework. `keep` is what has to live as long."""
+
+    __slots__ = ("address", "dtype", "shape", "keep")
+
+    def __init__(
+        self, address: int, dtype: str, shape: tuple[int, ...], keep: Any
+    ) -> None:
+        self.address, self.dtype = address, dtype
+        self.shape, self.keep = shape, keep
+
+
 def _torch_names() -> dict[str, Any]:
     import torch
 
@@ -581,6 +594,8 @@ def _quick_key(
 def _view(a: Any, index: int, kept: list[Any]) -> tuple:
     """(address, kind, element type, sizes, strides in elements or None). What
     has to be copied first is added to `kept`."""
+    if type(a) is Memory:
+        return (a.address, "numpy", a.dtype, a.shape, None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(a, torch.Tensor):
         if a.device.type != "cpu" or a.layout != torch.strided:

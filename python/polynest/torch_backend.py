@@ -784,15 +784,17 @@ class GraphCompiler:
             reason = rejected.get(node.name)
             if reason is None or node.target is _GETITEM:
                 continue
-            frame = frontend.user_frame(node.meta.get("stack_trace"))
-            self.report.fallbacks.append(
-                frontend.Fallback(
-                    str(node.target),
-                    reason,
-                    f"{frame[0]}:{frame[1]}" if frame else "",
-                    _dtype_name(node),
-                )
-            )
+            self.report.fallbacks.append(fallback_of(node, reason))
+
+
+def fallback_of(node: torch.fx.Node, reason: str) -> frontend.Fallback:
+    frame = frontend.user_frame(node.meta.get("stack_trace"))
+    return frontend.Fallback(
+        str(node.target),
+        reason,
+        f"{frame[0]}:{frame[1]}" if frame else "",
+        _dtype_name(node),
+    )
 
 
 def _guard_count(graph: torch.fx.Graph) -> int:
@@ -1006,7 +1008,7 @@ def _arranged(
 # -- entry point ---------------------------------------------------------------------------
 
 
-def _checked_options(given: dict[str, Any] | None) -> dict[str, Any]:
+def checked_options(given: dict[str, Any] | None) -> dict[str, Any]:
     options = dict(_DEFAULTS)
     for name, value in (given or {}).items():
         if name not in _DEFAULTS:
@@ -1053,7 +1055,7 @@ def polynest(
         raise errors.ArgumentError(
             f"mode '{mode}' is not supported; use options={{...}}"
         )
-    checked = _checked_options(options)
+    checked = checked_options(options)
     kinds = _input_kinds(example_inputs)
     # Whoever asks what becomes of a graph wants it compiled.
     checked["cache"] = checked["cache"] and _seen is None

@@ -262,8 +262,15 @@ class Region:
         return tuple(n.name for n in self.nodes)
 
 
+def whole(graph: torch.fx.Graph) -> Region | None:
+    """The graph as one region, views alone too; None where it has no results
+    of its own. No op of it may have to stay with eager."""
+    regions, _ = partition(graph, {}, views_too=True)
+    return regions[0] if regions else None
+
+
 def partition(
-    graph: torch.fx.Graph, rejected: dict[str, str]
+    graph: torch.fx.Graph, rejected: dict[str, str], views_too: bool = False
 ) -> tuple[list[Region], dict[torch.fx.Node, int]]:
     """Regions in order of execution, and the level of every node.
 
@@ -312,7 +319,7 @@ def partition(
     kept = {
         k: v
         for k, v in members.items()
-        if any(n.target not in TRIVIAL for n in v)
+        if views_too or any(n.target not in TRIVIAL for n in v)
     }
     compiled = {n for nodes in kept.values() for n in nodes}
     live = live_outside(graph, compiled)

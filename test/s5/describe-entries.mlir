@@ -5,8 +5,14 @@
 // identity (@strided). Functions and globals get names with a dot; ranks and
 // what overlaps nothing are left on kernels. Functions of which all arguments
 // have a static form take addresses, others do not, whatever the text said
-// (@address).
+// (@address). The target stands in front, where it is known (TARGET).
+// RUN: polynest-opt %s --split-input-file --polynest-describe-entries="target=cpu:haswell features=avx2,f16c" | FileCheck %s --check-prefix=TARGET
+// RUN: not polynest-opt %s --split-input-file --polynest-describe-entries="target=a;b" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not polynest-opt %s --split-input-file --polynest-describe-entries="features=avx2" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: polynest-opt %s --split-input-file --polynest-describe-entries | FileCheck %s
+
+// NAME: error: target and features must be names of letters, digits and
+// TARGET: polynest.info = "target cpu:haswell avx2 f16c\0Aentry f arena
 
 // CHECK: module attributes {polynest.info = "entry f arena 0\0Ain f32 2 3 ?\0Aout i64 0\0A"}
 // CHECK-LABEL: func @f.body
@@ -42,7 +48,7 @@ func.func @"a-b"() attributes {polynest.entry} {
 
 // -----
 
-// Five symbols belong to @g: g_init is one of them, so the other is renamed.
+// Six symbols belong to @g: g_init is one of them, so the other is renamed.
 // CHECK: polynest.info = "entry g arena 0\0Aentry entry_g_init arena 0\0Aname g_init\0A"
 func.func @g() attributes {polynest.entry} {
   return

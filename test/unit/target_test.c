@@ -5,9 +5,13 @@
  * PN_SOURCE_DIR is the root of the sources (for docs/targets.md).
  */
 
+#include "Runtime/Processor.h"
 #include "Target/HostFacts.h"
 #include "Target/Row.h"
 #include "check.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -697,6 +701,45 @@ static void host_rows(void) {
   CHECK(strstr(row.sources[PN_TARGET_GROUP_L1], "makes no sense") != NULL);
 }
 
+/* What is missing of `features`, with `have`; "" where nothing is. */
+static const char *missing(uint64_t have, const char *names) {
+  const char *problem = pn_processor_problem(have, names, strlen(names));
+  return problem ? problem : "";
+}
+
+static void processor(void) {
+  /* The runtime's names are the targets'. */
+  for (size_t i = 0; i < pn_target_feature_count(); ++i) {
+    const char *name = pn_target_feature_name(i);
+    CHECK(strstr(missing(~(UINT64_C(1) << i), name), name) != NULL);
+    CHECK(strcmp(missing(UINT64_C(1) << i, name), "") == 0);
+  }
+  CHECK(strcmp(missing(0, ""), "") == 0 && strcmp(missing(0, "  "), "") == 0);
+  CHECK(strstr(missing(~UINT64_C(0), "avx2 avx9"), "does not know") != NULL);
+  CHECK(strstr(missing(1, " avx2 f16c sve"), "f16c") != NULL);
+  /* A name that another begins with is not that one. */
+  CHECK(strstr(missing(1 << 2, "avx512-vnni"), "avx512-vnni") != NULL);
+
+  CHECK(pn_description_problem(0, NULL) == NULL);
+  CHECK(pn_description_problem(0, "polynest 2\nentry f arena 0\n") == NULL);
+  CHECK(pn_description_problem(0, "polynest 2\ntarget cpu:x\n") == NULL);
+  const char *text = "polynest 2\ntarget host avx2 f16c\nentry f arena 0\n";
+  CHECK(pn_description_problem(3, text) == NULL);
+  CHECK(strstr(pn_description_problem(1, text), "f16c") != NULL);
+  /* The target's own name is none of a feature. */
+  CHECK(pn_description_problem(0, "polynest 2\ntarget avx2") == NULL);
+
+  /* The runtime and LLVM see the same processor. */
+  char *features = LLVMGetHostCPUFeatures();
+  char *triple = LLVMGetDefaultTargetTriple();
+  pn_host_facts_t facts = {
+      .llvm_cpu = "", .llvm_features = features, .llvm_triple = triple};
+  pn_host_read_cpuid(&facts);
+  CHECK(pn_processor_features() == pn_host_usable_features(&facts));
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(features);
+}
+
 static void nearest_rows(void) {
   static const struct {
     const char *vendor;
@@ -992,6 +1035,7 @@ int main(void) {
   CHECK_RUN(fuzz_parser);
   CHECK_RUN(host);
   CHECK_RUN(host_rows);
+  CHECK_RUN(processor);
   CHECK_RUN(nearest_rows);
   CHECK_RUN(absurd_facts);
   CHECK_RUN(sysfs_and_lists);

@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models that polynest.export wrote, loaded back.
+
+    model = polynest.load("resnet.so")
+    y = model(x)
+
+Neither PyTorch nor the compiler's frontend is needed for that: arguments are
+NumPy arrays or torch tensors, and results are torch tensors where an argument is
+one. The weights are mapped, not read, and packed once.
+
+The weights file has the form of the safetensors library. Its metadata says what
+the library's arguments and results are, and which library it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Sequence
+
+from polynest import errors
+from polynest.handles import Executable
+from polynest.program import Memory, Program
+
+FORMAT = 1
+
+# -- assertions on sizes, as text of the program -------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Dimension of an argument, or its value where `dimension` is None."""
+
+    argument: int
+    dimension: int | None
+    text: str
+
+    @property
+    def key(self) -> tuple[int, int | None]:
+        return (self.argument, self.dimension)
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """`tree` is ["number", n], ["place", argument, dimension] or [operator,
+    operands...]; `text` is what a caller reads who does not fulfil it."""
+
+    tree: list
+    text: str
+
+
+_ARITHMETIC = {
+    "+": "addi",
+    "*": "muli",
+    "//": "floordivsi",
+    "max": "maxsi",
+    "min": "minsi",
+}
+_COMPARISONS = {
+    "==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge",
+}
+
+
+class _Lines:
+    """Operations on indices, each with a name of its own."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = types
+        self.lines: list[str] = []
+        self.known: dict[str, str] = {}
+
+    def value(self, operation: str, type_: str = "") -> str:
+        line = operation + (f" : {type_}" if type_ else "")
+        if line not in self.known:
+            self.known[line] = f"%polynest_{len(self.known)}"
+            self.lines.append(f"    {self.known[line]} = {line}")
+        return self.known[line]
+
+    def number(self, n: int) -> str:
+        return self.value(f"arith.constant {n}", "index")
+
+    def place(self, argument: int, dimension: int | None) -> str:
+        source, type_ = f"%arg{argument}", self.types[argument]
+        if dimension is not None:
+            at = self.number(dimension)
+            return self.value(f"tensor.dim {source}, {at}", type_)
+        held = self.value(f"tensor.extract {source}[]", type_)
+        return self.value(f"arith.index_cast {held}", "i64 to index")
+
+    def tree(self, tree: list) -> str:
+        operator, *rest = tree
+        if operator == "number":
+            return self.number(rest[0])
+        if operator == "place":
+            return self.place(*rest)
+        values = [self.tree(t) for t in rest]
+        if operator == "not":
+            true = self.value("arith.constant true")
+            return self.value(f"arith.xori {values[0]}, {true}", "i1")
+        a, b = values
+        if operator in ("and", "or"):
+            return self.value(f"arith.{operator}i {a}, {b}", "i1")
+        if operator in _COMPARISONS:
+            name = _COMPARISONS[operator]
+            return self.value(f"arith.cmpi {name}, {a}, {b}", "index")
+        if operator == "%":
+            # Of the divisor's sign, as in Python.
+            quotient = self.value(f"arith.floordivsi {a}, {b}", "index")
+            product = self.value(f"arith.muli {quotient}, {b}", "index")
+            return self.value(f"arith.subi {a}, {product}", "index")
+        name = _ARITHMETIC[operator]
+        return self.value(f"arith.{name} {a}, {b}", "index")
+
+
+def _split_types(text: str) -> list[str]:
+    """The types of `%arg0: T0, %arg1: T1`; commas within a type do not part."""
+    pieces, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "<({[") - (c in ">)}]")
+        if c == "," and depth == 0:
+            pieces.append(text[begin:i])
+            begin = i + 1
+    pieces.append(text[begin:])
+    types = [p.partition(":")[2].strip() for p in pieces if ":" in p]
+    return [t.partition(" {")[0] for t in types]
+
+
+def insert_assertions(
+    text: str, entry: str, assertions: Sequence[Assertion]
+) -> str:
+    """The program with the assertions in front of its body."""
+    if not assertions:
+        return text
+    start = re.search(rf"func\.func (public )?@{entry}\(", text)
+    line_end = text.find("{\n", start.end()) if start else -1
+    if line_end < 0:
+        raise errors.InternalError(f"the program has no function '{entry}'")
+    arguments = text[start.end() : _closing(text, start.end())]
+    lines = _Lines(_split_types(arguments))
+    for assertion in assertions:
+        holds = lines.tree(assertion.tree)
+        message = json.dumps(assertion.text, ensure_ascii=True)
+        lines.lines.append(f"    cf.assert {holds}, {message}")
+    body = line_end + 2
+    return text[:body] + "\n".join(lines.lines) + "\n" + text[body:]
+
+
+def _closing(text: str, begin: int) -> int:
+    """The place of the parenthesis that closes the one before `begin`."""
+    depth = 1
+    for i in range(begin, len(text)):
+        depth += (text[i] == "(") - (text[i] == ")")
+        if depth == 0:
+            return i
+    raise errors.InternalError("the program's text ends early")
+
+
+# -- files ---------------------------------------------------------------------
+
+_SEAL_BYTES, _SEAL = 24, b"PNSTSUM\0"
+
+
+def seal_of(path: Path) -> str:
+    """What the end of a library says of its contents; "" where tools took it
+    off."""
+    with open(path, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell() < _SEAL_BYTES:
+            return ""
+        file.seek(-_SEAL_BYTES, os.SEEK_END)
+        data = file.read()
+    return data[8:].hex() if data.startswith(_SEAL) else ""
+
+
+_NAMES = {
+    "BOOL": ("bool", 1),
+    "U8": ("uint8", 1),
+    "I8": ("int8", 1),
+    "I16": ("int16", 2),
+    "I32": ("int32", 4),
+    "I64": ("int64", 8),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "F32": ("float32", 4),
+    "F64": ("float64", 8),
+}
+
+
+class _Weights:
+    """A weights file, mapped. Private: what is written stays in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < 8:
+                    raise self._damaged("it is cut short")
+                self.map = mmap.mmap(
+                    file.fileno(), 0, access=mmap.ACCESS_COPY
+                )
+        except OSError as error:
+            raise errors.FileError(
+                f"cannot read '{path}': {error.strerror}"
+            ) from error
+        length = int.from_bytes(self.map[:8], "little")
+        if length > size - 8:
+            raise self._damaged("it is cut short")
+        try:
+            self.header = json.loads(self.map[8 : 8 + length])
+            text = self.header["__metadata__"]["polynest"]
+            self.description = json.loads(text)
+            if self.description["format"] != FORMAT:
+                raise errors.VersionError(
+                    f"'{path}' has format {self.description['format']}, this "
+                    f"package reads {FORMAT}"
+                )
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(
+                "it has no description of a library"
+            ) from error
+        self.begin, self.size = 8 + length, size
+        import ctypes
+
+        self._buffer = (ctypes.c_char * size).from_buffer(self.map)
+        self.address = ctypes.addressof(self._buffer)
+
+    def _damaged(self, why: str) -> errors.CorruptError:
+        return errors.CorruptError(f"'{self.path}' is no weights file: {why}")
+
+    def tensor(self, name: str) -> Memory:
+        try:
+            item = self.header[name]
+            dtype, width = _NAMES[item["dtype"]]
+            shape = tuple(int(n) for n in item["shape"])
+            begin, end = item["data_offsets"]
+            count = 1
+            for n in shape:
+                count *= n
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(f"it has no tensor '{name}'") from error
+        if (
+            min((*shape, begin), default=0) < 0
+            or end - begin != count * width
+            or self.begin + end > self.size
+        ):
+            raise self._damaged(f"tensor '{name}' is not in it")
+        return Memory(self.address + self.begin + begin, dtype, shape, self)
+
+    def forget_pages(self) -> None:
+        """Pages that were read for packing go back; what reads them again
+        gets them from the file."""
+        advise = getattr(self.map, "madvise", None)
+        if advise is not None:
+            advise(mmap.MADV_DONTNEED)
+
+
+# -- trees of arguments --------------------------------------------------------
+
+
+class Record(dict):
+    """A dict of results whose items are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _flatten(tree: Any, value: Any, where: str, out: list[Any]) -> None:
+    if tree is None:
+        out.append((value, where))
+        return
+    kind, children = tree
+    if kind == "dict":
+        if not isinstance(value, dict) and hasattr(value, "_asdict"):
+            value = value._asdict()
+        if not isinstance(value, dict) or set(value) != set(children):
+            raise errors.SignatureError(
+                f"{where} must be a dict of {', '.join(children) or 'nothing'}"
+            )
+        for name, child in children.items():
+            _flatten(child, value[name], f"{where}['{name}']", out)
+        return
+    if not isinstance(value, (tuple, list)) or len(value) != len(children):
+        raise errors.SignatureError(
+            f"{where} must be a {kind} of {len(children)}"
+        )
+    for i, child in enumerate(children):
+        _flatten(child, value[i], f"{where}[{i}]", out)
+
+
+def _unflatten(tree: Any, leaves: Any) -> Any:
+    if tree is None:
+        return next(leaves)
+    kind, children = tree
+    if kind == "dict":
+        return Record(
+            {n: _unflatten(child, leaves) for n, child in children.items()}
+        )
+    made = [_unflatten(child, leaves) for child in children]
+    return tuple(made) if kind == "tuple" else made
+
+
+# -- the model -----------------------------------------------------------------
+
+
+class ExportedModel:
+    """A library and its weights, called as the model was.
+
+    Results have the model's structure; named tuples, data classes and dicts
+    come back as dicts whose items are attributes. Calls may overlap, but for
+    models that keep something between them (`buffers`): those take turns.
+    """
+
+    def __init__(
+        self, library: Path, weights: Path, results: str = "auto"
+    ) -> None:
+        self._weights = _Weights(weights)
+        d = self._weights.description
+        executable = Executable.load(library)
+        seal = seal_of(library)
+        if seal and d.get("library") and seal != d["library"]:
+            raise errors.CorruptError(
+                f"'{weights}' belongs to another library than '{library}'"
+            )
+        try:
+            self._prepare(d, executable, results)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, errors.PolynestError):
+                raise
+            raise errors.CorruptError(
+                f"'{weights}' does not describe '{library}': {error}"
+            ) from error
+
+    def _prepare(
+        self, d: dict[str, Any], executable: Executable, results: str
+    ) -> None:
+        self.name: str = d["entry"]
+        self.target: str = d["target"]
+        program = Program(executable, d["entry"], results=results)
+        arguments = d["arguments"]
+        if len(arguments) != len(program.inputs) or len(d["results"]) != len(
+            program.results
+        ):
+            raise ValueError("the numbers of arguments differ")
+        if program.constants != d["constants"]:
+            raise ValueError("other arguments are constants")
+        if program.constants:
+            constants = [
+                self._weights.tensor(arguments[i]["tensor"])
+                for i in program.constants
+            ]
+            program = program.bind(*constants)
+            self._weights.forget_pages()
+        self._program = program
+        self._call_tree, self._result_tree = d["call"], d["returns"]
+        self._fixed = {int(i): v for i, v in d["fixed"].items()}
+        chosen = set(d["constants"])
+        self._arguments = [
+            a for i, a in enumerate(arguments) if i not in chosen
+        ]
+        self._plan, self._writes = d["plan"], d["writes"]
+        self._bytes = [r["dtype"] == "uint8" for r in d["results"]]
+        names = {a["tensor"] for a in arguments if a["kind"] == "buffer"}
+        self.buffers = {
+            n: _writable(self._weights.tensor(n)) for n in sorted(names)
+        }
+        held = {p[1] for p in self._plan if p[0] == "tensor"}
+        self._held = {n: self._weights.tensor(n) for n in held}
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves: list[tuple[Any, str]] = []
+        _flatten(self._call_tree, (args, kwargs), "arguments", leaves)
+        inputs = [value for value, _ in leaves]
+        for i, value in self._fixed.items():
+            if type(inputs[i]) is not type(value) or inputs[i] != value:
+                raise errors.SignatureError(
+                    f"{_place(leaves[i][1])} is {inputs[i]!r}; the model was "
+                    f"exported for {value!r}"
+                )
+        if not self._writes:
+            return self._run(inputs, leaves)
+        with self._lock:
+            return self._run(inputs, leaves)
+
+    def _run(self, inputs: list[Any], leaves: list[tuple[Any, str]]) -> Any:
+        passed = [
+            self.buffers[a["tensor"]]
+            if a["kind"] == "buffer"
+            else inputs[a["input"]]
+            for a in self._arguments
+        ]
+        try:
+            results = self._program.call(passed)
+        except errors.SignatureError as error:
+            raise self._renamed(error, leaves) from None
+        torch = sys.modules.get("torch")
+        as_torch = torch is not None and any(
+            isinstance(a, torch.Tensor) for a in inputs
+        )
+        for k, is_bytes in enumerate(self._bytes):
+            if as_torch and not isinstance(results[k], torch.Tensor):
+                # No tensor is among what the program reads.
+                results[k] = torch.from_numpy(results[k])
+            if is_bytes:
+                results[k] = _as_uint8(results[k])
+        for kind, where, k in self._writes:
+            if kind == "buffer":
+                self.buffers[where] = results[k]
+            else:
+                inputs[where][...] = results[k]
+        made = []
+        for origin in self._plan:
+            kind = origin[0]
+            if kind == "result":
+                made.append(results[origin[1]])
+            elif kind == "input":
+                made.append(inputs[origin[1]])
+            elif kind == "size":
+                made.append(int(inputs[origin[1]].shape[origin[2]]))
+            elif kind == "tensor":
+                array = _writable(self._held[origin[1]])
+                as_is = not as_torch or isinstance(array, torch.Tensor)
+                made.append(array if as_is else torch.from_numpy(array))
+            else:
+                made.append(origin[1])
+        return _unflatten(self._result_tree, iter(made))
+
+    def _renamed(
+        self, error: errors.SignatureError, leaves: list[tuple[Any, str]]
+    ) -> errors.SignatureError:
+        """The error with the caller's name of the argument."""
+        found = re.search(r"argument (\d+)( of '[^']*')?", str(error))
+        if found and int(found[1]) < len(self._arguments):
+            argument = self._arguments[int(found[1])]
+            if "input" in argument:
+                name = _place(leaves[argument["input"]][1])
+                text = str(error)
+                return errors.SignatureError(
+                    text[: found.start()] + name + text[found.end() :]
+                )
+        return error
+
+    def close(self) -> None:
+        """Calls after it raise ArgumentError."""
+        self._program.executable.close()
+
+    def __enter__(self) -> "ExportedModel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _place(where: str) -> str:
+    """"argument 0" of arguments[0][0]."""
+    found = re.fullmatch(r"arguments\[0\]\[(\d+)\](.*)", where)
+    if found:
+        return f"argument {found[1]}{found[2]}"
+    found = re.fullmatch(r"arguments\[1\]\['([^']*)'\](.*)", where)
+    return f"argument '{found[1]}'{found[2]}" if found else where
+
+
+def _as_uint8(array: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return array.view(torch.uint8)
+    return array.view("uint8")
+
+
+def _writable(memory: Memory) -> Any:
+    """A copy of a weight as an array: of NumPy, or of torch for bf16."""
+    import ctypes
+
+    import numpy
+
+    count = 1
+    for n in memory.shape:
+        count *= n
+    is_bf16 = memory.dtype == "bfloat16"
+    plain = numpy.dtype("int16" if is_bf16 else memory.dtype)
+    size = count * plain.itemsize
+    data = ctypes.string_at(memory.address, size) if size else b""
+    array = numpy.frombuffer(bytearray(data), plain).reshape(memory.shape)
+    if not is_bf16:
+        return array
+    import torch
+
+    return torch.from_numpy(array).view(torch.bfloat16)
+
+
+def load(
+    path: str | os.PathLike,
+    *,
+    weights: str | os.PathLike | None = None,
+    results: str = "auto",
+) -> ExportedModel:
+    """The model that polynest.export wrote to the library `path`. `weights` is
+    the weights file (default: beside the library), `results` as in Program. A
+    library for a processor with more than this one has is a TargetError."""
+    library = _as_path(path, "path")
+    if not library.is_file():
+        raise errors.FileError(f"there is no library '{library}'")
+    beside = library.with_suffix(".weights")
+    return ExportedModel(
+        library,
+        beside if weights is None else _as_path(weights, "weights"),
+        results,
+    )
+
+
+def _as_path(value: Any, what: str) -> Path:
+    try:
+        return Path(os.fsdecode(os.fspath(value)))
+    except TypeError:
+        raise errors.ArgumentError(
+            f"{what} is a {type(value).__name__}, not a path"
+        ) from None
