@@ -120,6 +120,11 @@ pn_compile_to_executable(PN_KEEP const pn_module_t *module,
                          PN_KEEP pn_compile_timing_t *out_timing,
                          PN_GIVE pn_executable_t **out_executable);
 
+/* Compiles (a copy of) the module to assembler text, in a file. */
+PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_assembly(
+    PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,
+    PN_KEEP const pn_compile_options_t *options, PN_KEEP const char *path);
+
 /* Compiles (a copy of) the module to a relocatable object file. */
 PN_EXPORT PN_MUST_USE PN_GIVE pn_error_t *pn_compile_to_object(
     PN_KEEP const pn_module_t *module, PN_KEEP const pn_target_t *target,

@@ -44,6 +44,11 @@ PN_EXPORT PN_MUST_USE pn_error_code_t pn_thread_count_set(int32_t count);
  * the affinity mask); without one, OMP_NUM_THREADS and the affinity mask. */
 PN_EXPORT int32_t pn_thread_count_get(void);
 
+/* The number of threads of parallel loops that the calling thread starts from
+ * now on, in place of all of the above; 0 ends that. Returns what it was, 0 for
+ * nothing; -1, and no change, outside 0 .. PN_THREAD_COUNT_MAX. */
+PN_EXPORT int32_t pn_thread_count_override(int32_t count);
+
 /* A kernel runs the iterations begin .. end-1 and returns 0, or the non-zero
  * status of the first assertion that failed. */
 typedef int32_t (*pn_kernel_fn)(const void *args, int64_t begin, int64_t end);

@@ -199,10 +199,11 @@ static pn_error_t *error_of(pn_diagnostic_list_t *list) {
 }
 
 static pn_error_t *emit(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                        LLVMCodeGenFileType type,
                         LLVMMemoryBufferRef *out_object) {
   char *message = NULL;
-  if (!LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile,
-                                           &message, out_object))
+  if (!LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &message,
+                                           out_object))
     return NULL;
   pn_error_t *error = pn_error_create(
       PN_ERROR_INTERNAL, "llvm's code generator: %s", message ? message : "");
@@ -215,6 +216,7 @@ typedef struct pn_part {
   MlirModule mlir;
   bool is_own; /* made by the split */
   const pn_compile_options_t *options;
+  LLVMCodeGenFileType type;
   LLVMContextRef context;
   LLVMTargetMachineRef machine;
   LLVMModuleRef llvm;
@@ -259,7 +261,7 @@ static void *part_compile(void *data) {
   freeze_minima(part->llvm);
   int64_t optimized = pn_clock_ns();
   if (!part->error)
-    part->error = emit(part->llvm, part->machine, &part->object);
+    part->error = emit(part->llvm, part->machine, part->type, &part->object);
   part->optimize_ns = optimized - start;
   part->codegen_ns = pn_clock_ns() - optimized;
   return NULL;
@@ -313,7 +315,7 @@ void pn_objects_clear(pn_objects_t *objects) {
 /* Splits the module. Other parts come first, as they are started first. */
 static size_t make_parts(pn_module_t *module,
                          const pn_compile_options_t *options, int32_t threads,
-                         pn_part_t *parts) {
+                         LLVMCodeGenFileType type, pn_part_t *parts) {
   MlirModule modules[PN_CODEGEN_PARTS_MAX];
   size_t most = threads < 1                      ? 1
                 : threads > PN_CODEGEN_PARTS_MAX ? PN_CODEGEN_PARTS_MAX
@@ -322,22 +324,24 @@ static size_t make_parts(pn_module_t *module,
   size_t count =
       pn_module_split(module->mlir, most, PART_OPERATIONS_MIN, modules);
   pn_context_unlock(module->context);
-  parts[0] = (pn_part_t){.mlir = module->mlir, .options = options};
+  parts[0] =
+      (pn_part_t){.mlir = module->mlir, .options = options, .type = type};
   for (size_t i = 0; i < count; ++i)
-    parts[i + 1] =
-        (pn_part_t){.mlir = modules[i], .is_own = true, .options = options};
+    parts[i + 1] = (pn_part_t){
+        .mlir = modules[i], .is_own = true, .options = options, .type = type};
   return count + 1;
 }
 
 pn_error_t *pn_codegen_objects(pn_module_t *module,
                                const pn_target_info_t *target,
                                const pn_compile_options_t *options,
-                               int32_t threads, pn_compile_timing_t *timing,
+                               int32_t threads, LLVMCodeGenFileType type,
+                               pn_compile_timing_t *timing,
                                pn_objects_t *out_objects) {
   *out_objects = (pn_objects_t){.count = 0};
   pn_part_t parts[PN_CODEGEN_PARTS_MAX];
   int64_t start = pn_clock_ns(), translate_ns = 0;
-  size_t count = make_parts(module, options, threads, parts);
+  size_t count = make_parts(module, options, threads, type, parts);
   /* The last is compiled here, when all others are under way. */
   pn_error_t *error = NULL;
   for (size_t i = count; !error && i-- > 0;) {

@@ -27,12 +27,14 @@ void pn_objects_clear(pn_objects_t *objects);
 /* Translates the module, optimizes it and emits object files in memory, which
  * the caller clears: one for each of up to `threads` threads that work at once,
  * where the module has enough kernels, which then leave it. The first has the
- * entries and their description. Adds to the timing's translate, optimize and
+ * entries and their description. `type` may ask for assembler text in place of
+ * object code. Adds to the timing's translate, optimize and
  * codegen times, which add up to the time that has passed. */
 PN_MUST_USE pn_error_t *
 pn_codegen_objects(pn_module_t *module, const pn_target_info_t *target,
                    const pn_compile_options_t *options, int32_t threads,
-                   pn_compile_timing_t *timing, pn_objects_t *out_objects);
+                   LLVMCodeGenFileType type, pn_compile_timing_t *timing,
+                   pn_objects_t *out_objects);
 
 /* Monotonic time in nanoseconds. */
 int64_t pn_clock_ns(void);

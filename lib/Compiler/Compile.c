@@ -183,6 +183,7 @@ pn_error_t *pn_compile_to_stage(pn_module_t *module, pn_stage_t stage,
  * threads. */
 static pn_error_t *compile_objects(const pn_module_t *module,
                                    pn_session_t *session, int32_t threads,
+                                   LLVMCodeGenFileType type,
                                    pn_objects_t *out_objects) {
   *out_objects = (pn_objects_t){.count = 0};
   pn_module_t *copy;
@@ -193,7 +194,7 @@ static pn_error_t *compile_objects(const pn_module_t *module,
                      &session->timing);
   if (!error)
     error = pn_codegen_objects(copy, &session->target, &session->options,
-                               threads, &session->timing, out_objects);
+                               threads, type, &session->timing, out_objects);
   pn_module_destroy(copy);
   return error;
 }
@@ -218,8 +219,9 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
                                     pn_session_t *session, pn_buffer_t *bytes,
                                     pn_executable_t **out_executable) {
   pn_objects_t objects;
-  pn_error_t *error = compile_objects(
-      module, session, codegen_thread_count(&session->target), &objects);
+  pn_error_t *error =
+      compile_objects(module, session, codegen_thread_count(&session->target),
+                      LLVMObjectFile, &objects);
   if (error)
     return error;
   if (bytes)
@@ -286,22 +288,37 @@ pn_error_t *pn_compile_to_executable(const pn_module_t *module,
   return error;
 }
 
-pn_error_t *pn_compile_to_object(const pn_module_t *module,
-                                 const pn_target_t *target,
-                                 const pn_compile_options_t *options,
-                                 const char *path) {
+/* What LLVM emits, in a file. */
+static pn_error_t *compile_to_file(const pn_module_t *module,
+                                   const pn_target_t *target,
+                                   const pn_compile_options_t *options,
+                                   LLVMCodeGenFileType type, const char *path) {
   if (!path)
     return pn_error_create(PN_ERROR_ARGUMENT, "path must not be null");
   pn_session_t session;
   pn_error_t *error = open_session(module, target, options, NULL, &session);
   pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_objects(module, &session, 1, &objects);
+    error = compile_objects(module, &session, 1, type, &objects);
   if (!error)
     error = pn_file_write(path, LLVMGetBufferStart(objects.buffers[0]),
                           LLVMGetBufferSize(objects.buffers[0]), 0666);
   pn_objects_clear(&objects);
   return error;
+}
+
+pn_error_t *pn_compile_to_assembly(const pn_module_t *module,
+                                   const pn_target_t *target,
+                                   const pn_compile_options_t *options,
+                                   const char *path) {
+  return compile_to_file(module, target, options, LLVMAssemblyFile, path);
+}
+
+pn_error_t *pn_compile_to_object(const pn_module_t *module,
+                                 const pn_target_t *target,
+                                 const pn_compile_options_t *options,
+                                 const char *path) {
+  return compile_to_file(module, target, options, LLVMObjectFile, path);
 }
 
 pn_error_t *pn_compile_to_library(const pn_module_t *module,
@@ -319,7 +336,7 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
   pn_error_t *error = open_session(module, target, options, NULL, &session);
   pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_objects(module, &session, 1, &objects);
+    error = compile_objects(module, &session, 1, LLVMObjectFile, &objects);
   if (!error)
     error = pn_library_write(objects.buffers[0], &session.target, library_path,
                              header_path);

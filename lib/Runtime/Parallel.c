@@ -60,7 +60,20 @@ static int32_t count_clamp(int32_t count) {
   return count > PN_THREAD_COUNT_MAX ? PN_THREAD_COUNT_MAX : count;
 }
 
+/* Of the calling thread; 0 for nothing. */
+static _Thread_local int32_t count_here;
+
+int32_t pn_thread_count_override(int32_t count) {
+  int32_t before = count_here;
+  if (count < 0 || count > PN_THREAD_COUNT_MAX)
+    return -1;
+  count_here = count;
+  return before;
+}
+
 static int32_t count_for(const pn_binding_t *binding) {
+  if (count_here)
+    return count_here;
   int32_t count = atomic_load_explicit(&count_set, memory_order_relaxed);
   if (count > 0)
     return count;

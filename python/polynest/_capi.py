@@ -368,6 +368,7 @@ FUNCTIONS: dict[str, tuple] = {
         _TIMING,
         _new("pn_executable_t"),
     ),
+    "pn_compile_to_assembly": (_ERROR, _MODULE, _TARGET, _OPTIONS, _STRING),
     "pn_compile_to_object": (_ERROR, _MODULE, _TARGET, _OPTIONS, _STRING),
     "pn_compile_to_library": (
         _ERROR,
@@ -462,6 +463,7 @@ FUNCTIONS: dict[str, tuple] = {
     # runtime.h
     "pn_thread_count_set": (c_int, c_int32),
     "pn_thread_count_get": (c_int32,),
+    "pn_thread_count_override": (c_int32, c_int32),
     "pn_parallel_runtime_name": (_STRING,),
     "pn_pool_alloc": (_give(c_void_p, "void *"), c_size_t),
     "pn_pool_free": (None, _take(c_void_p, "void *")),

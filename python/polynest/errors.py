@@ -116,6 +116,12 @@ class VersionError(PolynestError, ImportError):
     code = "version"
 
 
+class DifferenceError(PolynestError):
+    """Compiled code and eager differ, see the option `check`."""
+
+    code = "difference"
+
+
 class LibraryNotFoundError(PolynestError, ImportError):
     """The compiler's shared library is missing; lists the paths tried."""
 

@@ -9,6 +9,8 @@ Handles are closed when collected.
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from typing import Any, Callable, Sequence
 
 from polynest import _capi, env, errors
@@ -101,6 +103,32 @@ class Target(Handle):
             writer.callback, None,
         )
         return writer.text
+
+
+    def pipeline(self, stage: str, options: "Options | None" = None) -> str:
+        """The passes of a stage, as text."""
+        writer = _capi.Writer()
+        _capi.lib().pn_pipeline_print(
+            _choose(stage, _capi.STAGES, "stage"),
+            self.raw,
+            (options or Options()).struct(),
+            writer.callback,
+            None,
+        )
+        return writer.text
+
+    def optimizations(self) -> list[str]:
+        """Flags of the passes that options may disable, in the order in which
+        they run, each once."""
+        plain = Options(opt_level="plain")
+        found: list[str] = []
+        for stage in list(_capi.STAGES)[1:]:
+            everything, kept = (
+                re.findall(r"polynest-[a-z-]+", re.sub(r"\{[^}]*\}", "", text))
+                for text in (self.pipeline(stage), self.pipeline(stage, plain))
+            )
+            found += [f for f in everything if f not in kept]
+        return list(dict.fromkeys(found))
 
 
 def known_targets() -> list[str]:
@@ -226,6 +254,21 @@ class Module(Handle):
             _capi.path_bytes(path),
             _capi.path_bytes(header) if header is not None else None,
         )
+
+    def assembly(
+        self, target: Target, options: "Options | None" = None
+    ) -> str:
+        """Assembler text of the compiled module."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "module.s")
+            _capi.lib().pn_compile_to_assembly(
+                self.raw,
+                target.raw,
+                (options or Options()).struct(),
+                _capi.path_bytes(path),
+            )
+            with open(path) as file:
+                return file.read()
 
     def object_file(
         self,

@@ -5,18 +5,11 @@ AOTAutograd makes functional graphs of what Dynamo found, for inference and for
 training. Each graph is split into regions that are compiled and ops that stay
 with eager: polynest.explain(f)(*args) says which and why, for one call,
 polynest.report() for all that was compiled, and the logger "polynest" as it
-goes, at level INFO. Options, all optional:
+goes, at level INFO. Options are those of torch_options.py, for example
 
-    torch.compile(f, backend="polynest", options={
-        "opt_level": "default",      or "plain"
-        "numerics": "default",       or "strict"
-        "target": "host",            a name, see `python -m polynest --targets`
-        "results": "auto",           or "pool", "torch": where results live
-        "fallback": True,            False: an op left to eager is an error
-        "freeze": False,             True: bind parameters and buffers once
-        "disabled_passes": "",       comma-separated flags
-        "cache": True,               False: compile all of it anew
-    })
+    torch.compile(f, backend="polynest", options={"freeze": True})
+
+which mode="max-autotune" stands for, too; docs/pytorch.md describes them.
 
 What was compiled is kept, and found again in other processes (polynest.Cache and
 torch_cache.py say how).
@@ -30,6 +23,7 @@ of the memory in C) are not seen.
 from __future__ import annotations
 
 import collections
+import functools
 import logging
 import math
 import threading
@@ -47,6 +41,9 @@ from polynest import (
     env,
     errors,
     torch_cache,
+    torch_check,
+    torch_dump,
+    torch_options,
     torch_repairs,
     torch_rewrites,
 )
@@ -61,17 +58,6 @@ from polynest.handles import (
     default_cache,
 )
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
-
-_DEFAULTS: dict[str, Any] = {
-    "opt_level": "default",
-    "numerics": "default",
-    "target": "host",
-    "results": "auto",
-    "fallback": True,
-    "freeze": False,
-    "disabled_passes": "",
-    "cache": True,
-}
 
 # -- what was done, for the user -------------------------------------------------
 
@@ -233,12 +219,7 @@ def _program(
         found = _PROGRAMS.get(key)
     if found is not None:
         return found
-    flags = [f for f in options["disabled_passes"].split(",") if f]
-    choices = Options(
-        opt_level=options["opt_level"],
-        numerics=options["numerics"],
-        disabled_passes=flags,
-    )
+    choices = _choices(options)
     with Context() as context, Target(options["target"]) as target:
         with Module(context, text, "graph") as module:
             for i in constants:
@@ -247,6 +228,14 @@ def _program(
     _report_problem(cache)
     with _PROGRAMS_LOCK:
         return _PROGRAMS.setdefault(key, program)
+
+
+def _choices(options: dict[str, Any]) -> Options:
+    return Options(
+        opt_level=options["opt_level"],
+        numerics=options["numerics"],
+        disabled_passes=torch_options.flags(options),
+    )
 
 
 # Problems of caches that were told.
@@ -560,6 +549,9 @@ class GraphCompiler:
         self.seen = seen
         self.kinds = kinds
         self.report = GraphReport(kind)
+        self.dump: torch_dump.GraphDump | None = None
+        if options["dump"]:
+            self.dump = torch_dump.GraphDump(options["dump"], kind)
         # What a direct entry of the cache needs, where the graph became one
         # program with nothing around it.
         self.straight: _Straight | None = None
@@ -568,6 +560,8 @@ class GraphCompiler:
         torch_rewrites.rewrite(module)
         graph = module.graph
         torch_repairs.repair(graph)
+        if self.dump is not None:
+            self.dump.graph(module)
         kinds = self._argument_kinds(graph)
         self.report.ops = sum(
             node.op == "call_function"
@@ -581,8 +575,10 @@ class GraphCompiler:
         self._explain(graph, rejected, regions)
         self.report.regions = len(regions)
         _add_report(self.report, self.seen)
+        if self.dump is not None:
+            self.dump.report(self.report)
         if self.report.fallbacks and (
-            env.strict() or not self.options["fallback"]
+            env.strict() or self.options["strict"]
         ):
             raise errors.UnsupportedError(
                 "ops would stay with eager: "
@@ -591,6 +587,17 @@ class GraphCompiler:
         built, self.straight = _assemble(
             module, regions, level, runners, self.options["results"]
         )
+        if self.options["check"]:
+            self.straight = None
+            parts = [_Part(*r) for r in runners]
+            checker = torch_check.PartChecker(
+                module,
+                self.report.kind,
+                list(zip(regions, parts)),
+                _Recompiler(self, module, kinds),
+            )
+            built = checker.wrap(built)
+        built = _with_threads(built, self.options["threads"])
         lazy = _lazy_inputs(graph)
         if lazy:
             self.straight = None
@@ -663,7 +670,9 @@ class GraphCompiler:
             if region.key in done:
                 continue
             try:
-                done[region.key] = self._compile_region(module, region, kinds)
+                done[region.key] = self._compile_region(
+                    module, region, kinds, self.dump and self.dump.part()
+                )
             except frontend.RegionRefused as refusal:
                 named = {
                     n.name: refusal.nodes[n.name]
@@ -679,9 +688,29 @@ class GraphCompiler:
                 return True
         return False
 
-    def _compile_region(self, module, region, kinds) -> tuple:
+    def _compile_region(
+        self,
+        module,
+        region,
+        kinds,
+        dump: torch_dump.PartDump | None = None,
+    ) -> tuple:
         start = time.perf_counter()
-        lowered, sources = frontend.lower_region(module, region, kinds)
+        try:
+            lowered, sources = frontend.lower_region(
+                module, region, kinds, seen=dump and dump.torch
+            )
+        except frontend.RegionRefused as refusal:
+            if dump is not None:
+                dump.refused(refusal.reason)
+            raise
+        if dump is not None:
+            dump.stages(
+                lowered.text,
+                self.options["target"],
+                _choices(self.options),
+                self._frozen(lowered),
+            )
         middle = time.perf_counter()
         self.report.frontend_s += middle - start
         try:
@@ -787,6 +816,63 @@ class GraphCompiler:
             self.report.fallbacks.append(fallback_of(node, reason))
 
 
+class _Part:
+    """The compiled code of one region, to be called with the values of
+    `nodes`."""
+
+    def __init__(
+        self,
+        lowered: frontend.Program,
+        sources: Sequence[torch.fx.Node],
+        program: Program,
+    ) -> None:
+        places, self.nodes = _taken(lowered, sources)
+        self.call = Runner(program, lowered, "torch", places)
+
+
+class _Recompiler:
+    """Compiles regions of a graph again, with other options."""
+
+    def __init__(self, compiler: GraphCompiler, module, kinds) -> None:
+        self.compiler, self.module, self.kinds = compiler, module, kinds
+        self.lowered: dict[tuple[str, ...], tuple] = {}
+
+    @functools.cached_property
+    def passes(self) -> list[str]:
+        """Flags of the optimizations, in the order in which they run."""
+        with Target(self.compiler.options["target"]) as target:
+            return target.optimizations()
+
+    def __call__(self, region: frontend.Region, **changes: Any) -> _Part:
+        found = self.lowered.get(region.key)
+        if found is None:
+            found = frontend.lower_region(self.module, region, self.kinds)
+            self.lowered[region.key] = found
+        lowered, sources = found
+        program = _program(
+            lowered.text,
+            {**self.compiler.options, **changes},
+            self.compiler._frozen(lowered),
+        )
+        return _Part(lowered, sources, program)
+
+
+def _with_threads(function: Callable, count: int) -> Callable:
+    """The function with another number of threads, that of the option."""
+    if not count:
+        return function
+    override = _capi.lib().pn_thread_count_override
+
+    def call(*arguments: Any) -> Any:
+        before = override(count)
+        try:
+            return function(*arguments)
+        finally:
+            override(before)
+
+    return call
+
+
 def fallback_of(node: torch.fx.Node, reason: str) -> frontend.Fallback:
     frame = frontend.user_frame(node.meta.get("stack_trace"))
     return frontend.Fallback(
@@ -889,15 +975,9 @@ def _assemble(
             return
         emitted.add(i)
         lowered, sources, program = runners[i]
-        taken, places = [], []
-        for argument, source in zip(lowered.arguments, sources):
-            if argument.constant is not None:
-                places.append(-1)
-                continue
-            places.append(len(taken))
-            taken.append(resolve(source))
+        places, taken = _taken(lowered, sources)
         runner = Runner(program, lowered, results, places)
-        call = graph.call_function(runner, tuple(taken))
+        call = graph.call_function(runner, tuple(map(resolve, taken)))
         for k, output in enumerate(regions[i].outputs):
             new[output] = graph.call_function(_GETITEM, (call, k))
 
@@ -933,6 +1013,21 @@ def _assemble(
         _arranged(runner, taken, plan, count),
         _Straight(runner.program, runner.lowered, places, plan),
     )
+
+
+def _taken(
+    lowered: frontend.Program, sources: Sequence[torch.fx.Node]
+) -> tuple[list[int], list[torch.fx.Node]]:
+    """Where each argument of a program stands among those that a call passes
+    (-1 for what the graph captured), and the nodes that those come from."""
+    places, taken = [], []
+    for argument, source in zip(lowered.arguments, sources):
+        if argument.constant is not None:
+            places.append(-1)
+            continue
+        places.append(len(taken))
+        taken.append(source)
+    return places, taken
 
 
 def _needed_numbers(graph, compiled, runners) -> set:
@@ -1008,29 +1103,6 @@ def _arranged(
 # -- entry point ---------------------------------------------------------------------------
 
 
-def checked_options(given: dict[str, Any] | None) -> dict[str, Any]:
-    options = dict(_DEFAULTS)
-    for name, value in (given or {}).items():
-        if name not in _DEFAULTS:
-            raise errors.ArgumentError(
-                f"unknown option '{name}'; the options are "
-                + ", ".join(_DEFAULTS)
-            )
-        if type(value) is not type(_DEFAULTS[name]):
-            raise errors.ArgumentError(
-                f"option '{name}' is {value!r}, not a "
-                f"{type(_DEFAULTS[name]).__name__}"
-            )
-        options[name] = value
-    if options["results"] not in ("auto", "pool", "torch"):
-        raise errors.ArgumentError(
-            f"option 'results' is '{options['results']}', not one of auto, "
-            "pool, torch"
-        )
-    Options(opt_level=options["opt_level"], numerics=options["numerics"])
-    return options
-
-
 def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
     kinds = {}
     for i, value in enumerate(example_inputs):
@@ -1051,11 +1123,7 @@ def polynest(
     _seen: list[GraphReport] | None = None,
 ) -> Callable:
     """The backend function that torch.compile calls with a Dynamo graph."""
-    if mode not in (None, "default"):
-        raise errors.ArgumentError(
-            f"mode '{mode}' is not supported; use options={{...}}"
-        )
-    checked = checked_options(options)
+    checked = torch_options.checked(options, mode)
     kinds = _input_kinds(example_inputs)
     # Whoever asks what becomes of a graph wants it compiled.
     checked["cache"] = checked["cache"] and _seen is None
@@ -1064,7 +1132,12 @@ def polynest(
     found = _find_direct(cache, key, checked) if key else None
     if found is not None:
         return found
-    return _compile_anew(module, example_inputs, checked, kinds, _seen, cache, key)
+    built = _compile_anew(
+        module, example_inputs, checked, kinds, _seen, cache, key
+    )
+    if checked["check"]:
+        return torch_check.checked_graph(module, built)
+    return built
 
 
 def _direct_key(module, inputs, kinds, options) -> bytes | None:
@@ -1089,15 +1162,21 @@ def _find_direct(
         return None
     lowered, places, program, plan, ops = found
     straight = _Straight(program, lowered, places, plan)
-    call = _direct_call(straight, options["results"])
+    call = _direct_call(straight, options)
     report = GraphReport("inference", ops, 1, cached=True)
     report.compile_s = time.perf_counter() - start
     _add_report(report, None)
     return call
 
 
-def _direct_call(straight: _Straight, results: str) -> Callable:
+def _direct_call(straight: _Straight, options: dict[str, Any]) -> Callable:
     """A function of all inputs of a graph of Dynamo."""
+    return _with_threads(
+        _straight_call(straight, options["results"]), options["threads"]
+    )
+
+
+def _straight_call(straight: _Straight, results: str) -> Callable:
     runner = Runner(
         straight.program, straight.lowered, results, straight.places
     )
@@ -1218,4 +1297,4 @@ def _compile_anew(
             only.report.ops,
         )
     # Without AOTAutograd's wrapper, which takes longer than a small call.
-    return _direct_call(straight, options["results"])
+    return _direct_call(straight, options)

@@ -8,8 +8,9 @@ The whole of a graph of Dynamo is compared with that graph run in eager, which
 also finds what decompositions and partitioning did wrong.
 
 Eager draws the same random numbers in both runs. Results are equal where they
-are within a bound of eager's or of what f64 gives: `factor` roundings times the
-root of the number of elements that may have been summed, as in the tests.
+are within a bound of eager's or of what f64 gives: `factor` units times the root of
+the number of elements that may have been summed, as in the tests. Where eager
+itself is further from f64, so may the compiled part be.
 """
 
 from __future__ import annotations
@@ -45,14 +46,31 @@ def _limit(reference: torch.Tensor, dtype: torch.dtype, n: int) -> Any:
 
 
 def _bad(
-    got: torch.Tensor, want: torch.Tensor, dtype: torch.dtype, n: int
+    got: torch.Tensor,
+    want: torch.Tensor,
+    dtype: torch.dtype,
+    n: int,
+    error: float = 0.0,
 ) -> torch.Tensor:
-    """Where two floating-point tensors differ by more than the bound."""
+    """Where two floating-point tensors differ by more than the bound, and than
+    `error`."""
     got, want = got.double(), want.double()
     special = ~(got.isfinite() & want.isfinite())
     same = (got == want) | (got.isnan() & want.isnan())
-    near = (got - want).abs() <= _limit(want, dtype, n)
+    limit = _limit(want, dtype, n).clamp(min=error)
+    near = (got - want).abs() <= limit
     return ~(same | (near & ~special))
+
+
+# How many times as far as eager from what f64 gives is near enough: sums that
+# cancel have errors of the size of what is summed, in any order.
+_TIMES_EAGER = 16.0
+
+
+def _error_of(want: torch.Tensor, wide: torch.Tensor) -> float:
+    off = (want.double() - wide.double()).abs()
+    off = off[off.isfinite()]
+    return _TIMES_EAGER * float(off.max()) if off.numel() else 0.0
 
 
 def difference(
@@ -78,7 +96,7 @@ def difference(
     if want.dtype in BOUNDS:
         bad = _bad(got, want, want.dtype, n)
         if bad.any() and isinstance(wide, torch.Tensor):
-            bad &= _bad(got, wide, want.dtype, n)
+            bad &= _bad(got, wide, want.dtype, n, _error_of(want, wide))
         allowed = "; allowed is a difference of {:.3g}"
     else:
         bad = got != want
@@ -150,6 +168,11 @@ class PartChecker:
 
     def compare(self, arguments: Sequence[Any]) -> None:
         recorder = _Recorder(self.module)
+        if any(
+            getattr(getattr(n.target, "_schema", None), "is_mutable", False)
+            for n in self.module.graph.nodes
+        ):
+            arguments = _copies(arguments)
         recorder.run(*arguments)
         values = recorder.env
         for number, (region, runner) in enumerate(self.parts):

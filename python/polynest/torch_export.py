@@ -35,6 +35,7 @@ from polynest import (
     exported,
     torch_backend,
     torch_export_main,
+    torch_options,
     torch_repairs,
     torch_rewrites,
 )
@@ -263,7 +264,7 @@ _OUTPUTS = torch.export.graph_signature.OutputKind
 class _Lowering(torch_backend.GraphCompiler):
     """Finds what does not lower, without making code of what does."""
 
-    def _compile_region(self, module, region, kinds) -> tuple:
+    def _compile_region(self, module, region, kinds, dump=None) -> tuple:
         lowered, sources = frontend.lower_region(module, region, kinds)
         return lowered, sources, None
 
@@ -458,7 +459,7 @@ class _Graph:
 
     def _refuse_leftovers(self) -> None:
         """An error that names every op that would stay with eager."""
-        options = torch_backend.checked_options(None)
+        options = torch_options.checked(None)
         compiler = _Lowering({**options, "cache": False}, "export", {})
         rejected, regions, _, _ = compiler._compile_all(
             self.module, self.kinds

@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 import torch
 import torch.fx
@@ -737,9 +737,11 @@ def lower_region(
     *,
     entry: str = "main",
     locations: bool = False,
+    seen: Callable[[str], None] | None = None,
 ) -> tuple[Program, list[torch.fx.Node]]:
     """The region's program and, in the order of its arguments, the nodes of
-    `module`'s graph whose values it takes. Raises RegionRefused."""
+    `module`'s graph whose values it takes. Raises RegionRefused. `seen` is told
+    the text that torch-mlir gets."""
     builder = _RegionGraph(module, region, kinds or {})
     graph, results = builder.build()
     holder = torch.fx.GraphModule(torch.nn.Module(), graph)
@@ -751,6 +753,8 @@ def lower_region(
         raise RegionRefused(
             f"torch-mlir cannot import the graph: {_short(str(error))}"
         ) from error
+    if seen is not None:
+        seen(text)
     try:
         answer = _lowering.worker().request(text, locations)
     except _lowering.LoweringCrash as crash:

@@ -99,13 +99,14 @@ def checked(
     options.update(MODES[mode])
     for name, value in (given or {}).items():
         options[name] = _checked_value(name, value)
-    Options(
+    choices = Options(
         opt_level=options["opt_level"],
         numerics=options["numerics"],
         disabled_passes=flags(options),
     )
-    with Target(options["target"]):
-        pass  # refuses names that nothing has
+    # Refuses names of targets and passes that nothing has.
+    with Target(options["target"]) as target:
+        target.pipeline("s3", choices)
     if options["dump"]:
         _check_folder(options["dump"])
     if options["dump"] or options["check"]:

@@ -332,7 +332,7 @@ def test_strict_stays_strict(cache):
     for _ in range(2):
         _new_start()
         with pytest.raises(Exception, match="would stay with eager"):
-            compiled(f, options={"fallback": False})(torch.randn(5, 5))
+            compiled(f, options={"strict": True})(torch.randn(5, 5))
 
 
 def test_training(cache, no_lowering):

@@ -252,7 +252,7 @@ def test_numerics_and_level_options():
     [
         ({"speed": "high"}, "speed"),
         ({"opt_level": "O3"}, "O3"),
-        ({"fallback": "no"}, "fallback"),
+        ({"strict": "no"}, "strict"),
         ({"results": "numpy"}, "numpy"),
     ],
 )
@@ -260,12 +260,6 @@ def test_bad_options(options, word):
     with pytest.raises(Exception, match=word):
         with torch.no_grad():
             compiled(lambda x: x + 1, options=options)(torch.ones(2))
-
-
-def test_other_mode():
-    with pytest.raises(Exception, match="max-autotune"):
-        with torch.no_grad():
-            compiled(lambda x: x + 1, mode="max-autotune")(torch.ones(2))
 
 
 # -- sizes that are not fixed --------------------------------------------------------
@@ -534,7 +528,7 @@ def test_no_fallback_is_an_error():
     with torch.no_grad():
         with pytest.raises(Exception, match="aten.mode"):
             compiled(lambda x: torch.mode(x)[0] + 1,
-                     options={"fallback": False})(torch.randn(4))
+                     options={"strict": True})(torch.randn(4))
     torch._dynamo.reset()
     with env.scope(POLYNEST_STRICT="1"), torch.no_grad():
         with pytest.raises(Exception, match="aten.mode"):

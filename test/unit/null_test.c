@@ -8,17 +8,29 @@
 /* Functions that take no pointer, or that generated code alone calls, with
  * arguments it makes: nothing to check here. */
 static const char *const others[] = {
-    "pn_dtype_name",        "pn_dtype_size",
-    "pn_error_code_name",   "pn_llvm_version_string",
-    "pn_measure_isa_name",  "pn_memref_descriptor_size",
-    "pn_parallel_for",      "pn_parallel_runtime_name",
-    "pn_passes_register",   "pn_pool_alloc",
-    "pn_pool_limit_set",    "pn_pool_trim",
-    "pn_rt_alloc",          "pn_rt_context_create",
-    "pn_rt_region_run",     "pn_target_known_count",
-    "pn_target_known_name", "pn_target_request_amx",
-    "pn_thread_count_get",  "pn_thread_count_set",
-    "pn_version",           "pn_version_string",
+    "pn_dtype_name",
+    "pn_dtype_size",
+    "pn_error_code_name",
+    "pn_llvm_version_string",
+    "pn_measure_isa_name",
+    "pn_memref_descriptor_size",
+    "pn_parallel_for",
+    "pn_parallel_runtime_name",
+    "pn_passes_register",
+    "pn_pool_alloc",
+    "pn_pool_limit_set",
+    "pn_pool_trim",
+    "pn_rt_alloc",
+    "pn_rt_context_create",
+    "pn_rt_region_run",
+    "pn_target_known_count",
+    "pn_target_known_name",
+    "pn_target_request_amx",
+    "pn_thread_count_get",
+    "pn_thread_count_set",
+    "pn_thread_count_override",
+    "pn_version",
+    "pn_version_string",
 };
 
 /* The calls of the test as text: what is exported must stand there. */
@@ -138,6 +150,9 @@ static void test_modules(void) {
   REFUSED(pn_compile_to_executable(NULL, target, NULL, NULL, &executable));
   REFUSED(pn_compile_to_executable(module, NULL, NULL, NULL, &executable));
   REFUSED(pn_compile_to_executable(module, target, NULL, NULL, NULL));
+  REFUSED(pn_compile_to_assembly(NULL, target, NULL, "x"));
+  REFUSED(pn_compile_to_assembly(module, NULL, NULL, "x"));
+  REFUSED(pn_compile_to_assembly(module, target, NULL, NULL));
   REFUSED(pn_compile_to_object(NULL, target, NULL, "x"));
   REFUSED(pn_compile_to_object(module, NULL, NULL, "x"));
   REFUSED(pn_compile_to_object(module, target, NULL, NULL));

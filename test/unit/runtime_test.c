@@ -501,6 +501,29 @@ static void test_thread_count(void) {
   CHECK(count_with(NULL, NULL) == machine);
 }
 
+static void *other_count(void *user) {
+  *(int32_t *)user = pn_thread_count_get();
+  return NULL;
+}
+
+/* Of one thread, in place of what holds for all. */
+static void test_thread_count_override(void) {
+  CHECK(pn_thread_count_set(7) == PN_ERROR_NONE);
+  CHECK(pn_thread_count_override(3) == 0);
+  CHECK(pn_thread_count_get() == 3);
+  CHECK(pn_thread_count_override(-1) == -1);
+  CHECK(pn_thread_count_override(PN_THREAD_COUNT_MAX + 1) == -1);
+  CHECK(pn_thread_count_get() == 3);
+  pthread_t thread;
+  int32_t count = 0;
+  CHECK(pthread_create(&thread, NULL, other_count, &count) == 0);
+  CHECK(pthread_join(thread, NULL) == 0 && count == 7);
+  CHECK(pn_thread_count_override(PN_THREAD_COUNT_MAX) == 3);
+  CHECK(pn_thread_count_override(0) == PN_THREAD_COUNT_MAX);
+  CHECK(pn_thread_count_get() == 7);
+  CHECK(pn_thread_count_set(0) == PN_ERROR_NONE);
+}
+
 /* ---- Loops -------------------------------------------------------------- */
 
 static void pause_us(long us) {
@@ -1122,6 +1145,7 @@ int main(int argc, char **argv) {
   CHECK_RUN(test_pool_threads);
   CHECK_RUN(test_context);
   CHECK_RUN(test_thread_count);
+  CHECK_RUN(test_thread_count_override);
   bindings_check();
   return check_result();
 }

@@ -13,6 +13,7 @@ typedef struct pn_compile_request {
   const char *stage;
   const char *output;
   const char *header;
+  bool assembly;
   bool object;
   bool shared;
   bool bytecode;
@@ -25,9 +26,11 @@ static void write_stdout(void *user, const char *data, size_t size) {
 
 /* Checks that the options fit together. */
 static bool check_request(const pn_compile_request_t *request) {
-  int count = (request->stage != NULL) + request->object + request->shared;
+  int count = (request->stage != NULL) + request->assembly + request->object +
+              request->shared;
   if (count != 1)
-    pn_report("error", "one of --stage, --object and --shared is needed%s",
+    pn_report("error",
+              "one of --stage, --assembly, --object and --shared is needed%s",
               count ? ", not several" : "");
   else if (!request->stage && !request->output)
     pn_report("error", "-o is missing: code is not written to the standard "
@@ -78,6 +81,9 @@ static pn_exit_t write_code(pn_session_t *session,
     error = pn_compile_to_library(session->module, session->target,
                                   &session->options, request->output,
                                   request->header);
+  else if (!error && request->assembly)
+    error = pn_compile_to_assembly(session->module, session->target,
+                                   &session->options, request->output);
   else if (!error)
     error = pn_compile_to_object(session->module, session->target,
                                  &session->options, request->output);
@@ -124,6 +130,8 @@ pn_exit_t pn_command_compile(int argc, char **argv) {
   const pn_option_row_t rows[] = {
       {"--stage", PN_OPTION_TEXT, &request.stage, "sN",
        "write the module at stage s1 to s5", 0, 0},
+      {"--assembly", PN_OPTION_FLAG, &request.assembly, NULL,
+       "write assembler text", 0, 0},
       {"--object", PN_OPTION_FLAG, &request.object, NULL,
        "write an object file", 0, 0},
       {"--shared", PN_OPTION_FLAG, &request.shared, NULL,
@@ -136,7 +144,8 @@ pn_exit_t pn_command_compile(int argc, char **argv) {
        "with --stage: write our file format in place of text", 0, 0},
   };
   const pn_file_command_t command = {
-      .usage = "polynestc compile FILE (--stage sN | --object | --shared) "
+      .usage = "polynestc compile FILE (--stage sN | --assembly | --object | "
+               "--shared) "
                "[-o OUT] [options]",
       .summary = "Compiles a program, which may be at any stage, to a later "
                  "one or to code.\nFILE is MLIR text, bytecode, or '-' for "
