@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: moves memref.alloca of static size out of loops and branches to the
-// start of the function; in parallel kernels also memref.alloc: once for its
-// range of iterations.
+// start of the function; in kernels also memref.alloc whose sizes are constant
+// or arguments: once for its range of iterations.
 // Legal when: nothing but accesses and views in the same region name the
 // buffer, so that it does not outlive an iteration; what an iteration reads, it
 // has written. Loops run one iteration at a time: those that do not are kernels
@@ -88,16 +88,20 @@ struct HoistAllocasPass : impl::HoistAllocasBase<HoistAllocasPass> {
           << arg("buffers", int64_t(allocas.size()));
   }
 
-  /// Allocations of a parallel kernel.
+  /// Allocations of a kernel; sizes that are not constant are its arguments.
   void hoistAllocations(func::FuncOp function) {
     if (!function->hasAttr("polynest.kernel") ||
-        !function->hasAttr("polynest.grain") ||
         !function.getBody().hasOneBlock())
       return;
     Block *entry = &function.getBody().front();
+    auto isArgument = [&](Value size) {
+      auto argument = dyn_cast<BlockArgument>(size);
+      return argument && argument.getOwner() == entry;
+    };
     SmallVector<memref::AllocOp> allocs;
     function.walk([&](memref::AllocOp alloc) {
-      if (alloc->getBlock() != entry && alloc->getNumOperands() == 0 &&
+      if (alloc->getBlock() != entry &&
+          llvm::all_of(alloc->getOperands(), isArgument) &&
           !mayEscape(alloc.getResult()))
         allocs.push_back(alloc);
     });

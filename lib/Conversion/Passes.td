@@ -59,9 +59,9 @@ def HoistAllocas : Pass<"polynest-hoist-allocas", "mlir::func::FuncOp"> {
   let description = [{
     Moves `memref.alloca` of static size from loops and branches to the start of
     the function, where it is a place of the frame; in a loop it would take new
-    stack in each iteration until the function returns. In parallel kernels it
-    moves `memref.alloc` likewise, which would be made in each iteration and live
-    until the call ends. Legal if nothing can carry the buffer to another
+    stack in each iteration until the function returns. In kernels it moves
+    `memref.alloc` likewise, whose sizes are constant or arguments, and which would
+    be made in each iteration and live until the call ends. Legal if nothing can carry the buffer to another
     iteration.
 
     Before: `affine.for %i { %b = memref.alloca() : memref<64xf32> ... }`

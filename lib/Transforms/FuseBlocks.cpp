@@ -17,9 +17,10 @@
 // No operation is reordered within a nest: no value changes.
 // Profitable when: a contraction is among the nests, what shrinks does not fit
 // one core's cache, its traffic is more than that of the operands that each
-// block reads again, and there are blocks for a few cores. Limits: constant
-// bounds from 0 by steps of 1; buffers of static size. Cost: linear in nodes
-// and edges, quadratic in the nests of one chain.
+// block reads again, and there are blocks for a few cores; sizes that are not
+// known are taken for large ones. Limits: loops from 0 by steps of 1, the same
+// number of times in each iteration around them. Cost: linear in nodes and
+// edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -76,10 +77,12 @@ struct Chain {
   SmallVector<Nest, 4> nests;
   unsigned depth = 0;
   SmallVector<SharedBuffer, 4> buffers;
-  /// Rows of a block; all of them where the last common loop is not cut.
-  int64_t rows = 0, trips = 0;
+  /// Rows of a block; all of them where the last common loop is not cut, which
+  /// one that runs an unknown number of times always is.
+  int64_t rows = 0;
+  std::optional<int64_t> trips;
 
-  bool isCut() const { return rows < trips; }
+  bool isCut() const { return !trips || rows < *trips; }
   /// Loops that are merged as they are.
   unsigned outerLoops() const { return isCut() ? depth : depth - 1; }
 };
@@ -89,26 +92,40 @@ struct Chain {
 // Analysis
 //===----------------------------------------------------------------------===//
 
-/// True for loops from 0 by steps of 1 with a constant number of iterations.
-static bool isPlainLoop(AffineForOp loop) {
+/// True for loops from 0 by steps of 1 that run the same number of times
+/// whenever the nest does.
+static bool isPlainLoop(AffineForOp loop, AffineForOp root) {
   return loop.hasConstantLowerBound() && loop.getConstantLowerBound() == 0 &&
          loop.getStepAsInt() == 1 && loop.getNumIterOperands() == 0 &&
-         getSmallTripCount(loop).has_value();
+         (getSmallTripCount(loop) || hasPlainTrips(loop, root));
 }
 
 static bool canTakePart(const NestNode &node) {
   return !node.isOpaque && !node.touchesAll && node.op->getNumResults() == 0 &&
-         !node.band.empty() && isPlainLoop(node.band.front()) &&
+         !node.band.empty() &&
+         isPlainLoop(node.band.front(), node.band.front()) &&
          !llvm::all_of(node.reads, isConstantInput);
 }
 
-/// A static buffer that this function makes.
-static memref::AllocOp getStaticAlloc(Value base) {
+/// A buffer that this function makes, once.
+static memref::AllocOp getPlainAlloc(Value base) {
   auto alloc = base.getDefiningOp<memref::AllocOp>();
-  return alloc && getBufferBytes(alloc.getType()) &&
-                 alloc.getType().getLayout().isIdentity()
-             ? alloc
-             : memref::AllocOp();
+  if (!alloc || !alloc.getType().getLayout().isIdentity() ||
+      !getElementBytes(alloc.getType().getElementType()))
+    return {};
+  bool isKnown = alloc.getType().hasStaticShape()
+                     ? getBufferBytes(alloc.getType()).has_value()
+                     : isa<func::FuncOp>(alloc->getParentOp());
+  return isKnown ? alloc : memref::AllocOp();
+}
+
+/// Bytes of the buffer; a size that is not known is taken for a large one.
+static uint64_t estimateBytes(MemRefType type) {
+  uint64_t bytes = uint64_t(getElementBytes(type.getElementType()).value_or(8));
+  for (int64_t size : type.getShape())
+    bytes = saturatingMultiply(
+        bytes, ShapedType::isDynamic(size) ? dynamicTrips : uint64_t(size));
+  return bytes;
 }
 
 /// True if a contraction in the nest keeps rows and columns when the loops are
@@ -137,7 +154,9 @@ static unsigned findDepth(Nest &producer, Nest &consumer, const char *&why) {
                 consumer.getNumParallel()});
   why = "outer loops differ";
   for (unsigned depth = most; depth > 0; --depth) {
-    if (!llvm::all_of(ArrayRef(consumer.band).take_front(depth), isPlainLoop))
+    if (!llvm::all_of(
+            ArrayRef(consumer.band).take_front(depth),
+            [&](AffineForOp loop) { return isPlainLoop(loop, consumer.root); }))
       continue;
     if (!keepsContraction(producer, depth) ||
         !keepsContraction(consumer, depth)) {
@@ -186,9 +205,11 @@ static std::optional<SharedBuffer> describeBuffer(memref::AllocOp alloc,
   if (found == 0 || uses != found)
     return std::nullopt;
   buffer.touches = found;
-  uint64_t bytes = *getBufferBytes(alloc.getType());
+  uint64_t bytes = estimateBytes(alloc.getType());
   for (unsigned d : buffer.indexOf)
-    bytes /= std::max<int64_t>(1, alloc.getType().getDimSize(d));
+    bytes /= alloc.getType().isDynamicDim(d)
+                 ? int64_t(dynamicTrips)
+                 : std::max<int64_t>(1, alloc.getType().getDimSize(d));
   buffer.rowBytes = bytes;
   return buffer;
 }
@@ -216,7 +237,9 @@ static bool touchesOnce(const Access &access, Block *row) {
 static bool mayTakePlace(const SharedBuffer &earlier, const SharedBuffer &later,
                          Chain &chain) {
   memref::AllocOp from = earlier.alloc, to = later.alloc;
-  if (from.getType() != to.getType() || earlier.indexOf != later.indexOf)
+  if (from.getType() != to.getType() ||
+      !llvm::equal(from.getDynamicSizes(), to.getDynamicSizes()) ||
+      earlier.indexOf != later.indexOf)
     return false;
   bool isWritten = false;
   for (Nest &nest : chain.nests) {
@@ -277,7 +300,9 @@ static uint64_t countSharedReads(Chain &chain) {
           (def && nest.root->isAncestor(def)) ||
           !isInvariantTo(access, nest.band[chain.depth - 1].getInductionVar()))
         continue;
-      uint64_t slice = getBufferBytes(type).value_or(UINT64_MAX / 2);
+      uint64_t slice = type.getLayout().isIdentity() || type.hasStaticShape()
+                           ? estimateBytes(type)
+                           : UINT64_MAX / 2;
       for (unsigned l = 0; l + 1 < chain.depth; ++l)
         if (!isInvariantTo(access, nest.band[l].getInductionVar()))
           slice /= std::max<uint64_t>(1, estimateTrips(nest.band[l]));
@@ -307,9 +332,10 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
     return "no buffer would shrink";
   Nest &first = chain.nests.front();
   uint64_t outer = first.countTrips(chain.depth - 1);
-  chain.trips = *getSmallTripCount(first.band[chain.depth - 1]);
-  uint64_t whole = saturatingMultiply(
-      saturatingMultiply(rowBytes, uint64_t(chain.trips)), outer);
+  chain.trips = getSmallTripCount(first.band[chain.depth - 1]);
+  int64_t trips = chain.trips.value_or(int64_t(dynamicTrips));
+  uint64_t whole =
+      saturatingMultiply(saturatingMultiply(rowBytes, uint64_t(trips)), outer);
   if (whole <= cacheBytes)
     return "the buffers fit one core's cache";
   // What blocks read again stays in the cache beside their rows, if it can.
@@ -317,22 +343,25 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
   int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, mostRows);
   // Blocks of about equal size; a loop that is hardly longer than one stays.
-  int64_t blocks = chain.trips * 2 <= most * 3
-                       ? 1
-                       : int64_t(llvm::divideCeil(chain.trips, most));
-  chain.rows = int64_t(llvm::divideCeil(chain.trips, blocks));
-  if (blocks > 1)
-    chain.rows =
-        std::min(chain.trips, int64_t(llvm::alignTo(chain.rows, rowUnit)));
+  int64_t blocks =
+      trips * 2 <= most * 3 ? 1 : int64_t(llvm::divideCeil(trips, most));
+  if (!chain.trips) {
+    // What is left of an unknown number is one block less, at most.
+    chain.rows = std::max(leastRows, most / rowUnit * rowUnit);
+  } else {
+    chain.rows = int64_t(llvm::divideCeil(trips, blocks));
+    if (blocks > 1)
+      chain.rows = std::min(trips, int64_t(llvm::alignTo(chain.rows, rowUnit)));
+  }
   if (!chain.isCut() && chain.depth == 1)
     return "the common loop is as short as a block";
   if (saturatingMultiply(outer, uint64_t(blocks)) < leastIterations)
     return "too few parallel iterations would be left";
   // Products that stand alone read their columns for each block of rows, too.
-  int64_t alone = int64_t(llvm::divideCeil(chain.trips, mostRows));
+  int64_t alone = int64_t(llvm::divideCeil(trips, mostRows));
   uint64_t again = saturatingMultiply(
       shared, uint64_t(std::max(blocks - alone, int64_t(0))));
-  if (again > saturatingMultiply(rowTraffic, uint64_t(chain.trips)))
+  if (again > saturatingMultiply(rowTraffic, uint64_t(trips)))
     return "operands read by each block are larger than the buffers";
   return nullptr;
 }
@@ -359,6 +388,16 @@ static void composeIndices(Operation *root) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
 }
 
+/// Has the loop run as often as `change` makes of how often it does.
+static void changeTrips(AffineForOp loop,
+                        llvm::function_ref<AffineExpr(AffineExpr)> change) {
+  AffineMap upper = loop.getUpperBoundMap();
+  SmallVector<Value> operands(loop.getUpperBoundOperands());
+  loop.setUpperBound(operands,
+                     AffineMap::get(upper.getNumDims(), upper.getNumSymbols(),
+                                    change(upper.getResult(0))));
+}
+
 /// Cuts a loop in blocks: it becomes the loop over full blocks, around a loop
 /// over the rows of one.
 static void cutLoop(AffineForOp loop, int64_t rows) {
@@ -366,7 +405,7 @@ static void cutLoop(AffineForOp loop, int64_t rows) {
   Operation *end = body->getTerminator();
   OpBuilder builder(end);
   auto inner = AffineForOp::create(builder, loop.getLoc(), 0, rows);
-  loop.setConstantUpperBound(*getSmallTripCount(loop) / rows);
+  changeTrips(loop, [&](AffineExpr trips) { return trips.floorDiv(rows); });
   inner.getBody()->getOperations().splice(inner.getBody()->begin(),
                                           body->getOperations(), body->begin(),
                                           Block::iterator(inner));
@@ -394,6 +433,18 @@ static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
   }
   return MemRefType::get(shape, type.getElementType(), AffineMap(),
                          type.getMemorySpace());
+}
+
+/// The sizes of the dimensions that it keeps and that are not known.
+static SmallVector<Value> getBlockSizes(const SharedBuffer &buffer) {
+  memref::AllocOp alloc = buffer.alloc;
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < alloc.getType().getRank(); ++d)
+    if (alloc.getType().isDynamicDim(d) &&
+        !llvm::is_contained(buffer.indexOf, unsigned(d)))
+      sizes.push_back(
+          alloc.getDynamicSizes()[alloc.getType().getDynamicDimIndex(d)]);
+  return sizes;
 }
 
 /// Has the nests in `body` use a buffer of one block.
@@ -437,14 +488,30 @@ static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body) {
 
 /// Repeats the body of the loop over blocks behind it, for the rows that are
 /// left.
-static void appendRest(AffineForOp blocks, const Chain &chain) {
-  int64_t rest = chain.trips % chain.rows;
-  if (rest == 0)
+static void appendRest(AffineForOp blocks, AffineForOp nest,
+                       const Chain &chain) {
+  if (chain.trips && *chain.trips % chain.rows == 0)
     return;
+  Location loc = blocks.getLoc();
   OpBuilder builder(blocks);
   builder.setInsertionPointAfter(blocks);
-  Value index = arith::ConstantIndexOp::create(builder, blocks.getLoc(),
-                                               chain.trips / chain.rows);
+  Value index;
+  AffineMap left;
+  SmallVector<Value> operands(blocks.getUpperBoundOperands());
+  if (chain.trips) {
+    index =
+        arith::ConstantIndexOp::create(builder, loc, *chain.trips / chain.rows);
+    left = builder.getConstantAffineMap(*chain.trips % chain.rows);
+  } else {
+    // The bound of the blocks is a number divided by the rows of one.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(nest);
+    AffineMap upper = blocks.getUpperBoundMap();
+    index = AffineApplyOp::create(builder, loc, upper, operands);
+    auto whole = cast<AffineBinaryOpExpr>(upper.getResult(0)).getLHS();
+    left = AffineMap::get(upper.getNumDims(), upper.getNumSymbols(),
+                          whole % chain.rows);
+  }
   IRMapping mapping;
   mapping.map(blocks.getInductionVar(), index);
   for (Operation &op : blocks.getBody()->without_terminator()) {
@@ -452,7 +519,7 @@ static void appendRest(AffineForOp blocks, const Chain &chain) {
     auto rows = dyn_cast<AffineForOp>(copy);
     if (!rows)
       continue;
-    rows.setConstantUpperBound(rest);
+    rows.setUpperBound(chain.trips ? ValueRange() : ValueRange(operands), left);
     composeIndices(rows);
   }
   if (index.use_empty())
@@ -496,7 +563,7 @@ static bool readsFrom(NestGraph &graph, const NestNode *node,
                       const Chain &chain) {
   return llvm::any_of(graph.edgesTo(node->id), [&](const NestEdge &edge) {
     return edge.kind == EdgeKind::Flow && edge.base &&
-           getStaticAlloc(edge.base) &&
+           getPlainAlloc(edge.base) &&
            llvm::any_of(chain.nodes, [&](const NestNode *member) {
              return member->id == edge.source;
            });
@@ -564,7 +631,7 @@ void BlockFuser::collectBuffers(Chain &chain) {
   llvm::SmallSetVector<Operation *, 8> allocs;
   for (NestNode *node : chain.nodes)
     for (Value base : node->writes)
-      if (memref::AllocOp alloc = getStaticAlloc(base))
+      if (memref::AllocOp alloc = getPlainAlloc(base))
         allocs.insert(alloc);
   for (Operation *alloc : allocs)
     if (auto buffer = describeBuffer(cast<memref::AllocOp>(alloc), chain))
@@ -645,14 +712,14 @@ void BlockFuser::finish(Chain &chain, NestNode *merged) {
            "buffer shrunk to one block")
         << arg("bytes-before",
                getBufferBytes(buffer.alloc.getType()).value_or(0))
-        << arg("bytes",
-               getBufferBytes(getBlockType(buffer, chain)).value_or(0));
+        << arg("bytes", getBufferBytes(getBlockType(buffer, chain)).value_or(0))
+        << arg("row-bytes", buffer.rowBytes);
     Value &place = places[buffer.place];
     if (!place) {
       OpBuilder builder = OpBuilder::atBlockBegin(body);
-      place = memref::AllocOp::create(builder, buffer.alloc.getLoc(),
-                                      getBlockType(buffer, chain),
-                                      buffer.alloc.getAlignmentAttr());
+      place = memref::AllocOp::create(
+          builder, buffer.alloc.getLoc(), getBlockType(buffer, chain),
+          getBlockSizes(buffer), buffer.alloc.getAlignmentAttr());
     }
     shrinkBuffer(buffer, place, body);
     unused.push_back(buffer.alloc);
@@ -660,7 +727,8 @@ void BlockFuser::finish(Chain &chain, NestNode *merged) {
   }
   Operation *end = merged->op->getNextNode();
   if (chain.isCut())
-    appendRest(cast<AffineForOp>(body->getParentOp()), chain);
+    appendRest(cast<AffineForOp>(body->getParentOp()),
+               cast<AffineForOp>(merged->op), chain);
   graph.updateNode(merged->id);
   // A rest that stands at the top.
   for (Operation *op = merged->op->getNextNode(); op != end;

@@ -258,8 +258,10 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     Legal if the common loops are parallel in each nest, and accesses that may
     meet name them so that they meet in equal iterations only. Blocks have 32 to
     128 rows, as many as fit half the cache, or a quarter where what they read
-    again fits beside them. Declines where the buffers fit the
-    cache, or each block would read more again than that saves. No value changes.
+    again fits beside them. Sizes may be unknown, and count as large; as many whole
+    blocks as there are run then, and what is left. Declines where the buffers fit
+    the cache, or each block would read more again than that saves. No value
+    changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",

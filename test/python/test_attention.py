@@ -18,8 +18,15 @@ MASKS = {"causal": (-10000, 0)}
 
 def attention(heads, rows, columns, size, mask="none", dtype="f32"):
     """Text of softmax(q k^T / 4 [masked]) v; q: heads x rows x size, k and v:
-    heads x columns x size. Masks: none, bias (an argument), causal (indices), or
-    a pair: columns j of row i with low <= j - i <= high are kept."""
+    heads x columns x size, where "?" is a size that is not known. Masks: none,
+    bias (an argument), causal (indices), or a pair: columns j of row i with
+    low <= j - i <= high are kept."""
+    names = {"b": heads, "i": rows, "j": columns}
+
+    def empty(name, letters, kind):
+        sizes = [f"%n{x}" for x in letters if names.get(x) == "?"]
+        return f"\n  %{name} = tensor.empty({', '.join(sizes)}) : {kind}"
+
     qt = f"tensor<{heads}x{rows}x{size}x{dtype}>"
     kt = f"tensor<{heads}x{columns}x{size}x{dtype}>"
     st = f"tensor<{heads}x{rows}x{columns}x{dtype}>"
@@ -66,9 +73,12 @@ func.func @f(%q: {qt}, %k: {kt}, %v: {kt}{bias[0]}) -> {qt} {{
   %zero = arith.constant 0.0 : {dtype}
   %low = arith.constant {low} : {dtype}
   %scale = arith.constant 0.25 : {dtype}
-  %e = tensor.empty() : {st}
-  %r = tensor.empty() : {rt}
-  %o = tensor.empty() : {qt}
+  %first = arith.constant 0 : index
+  %second = arith.constant 1 : index
+  %nb = tensor.dim %q, %first : {qt}
+  %ni = tensor.dim %q, %second : {qt}
+  %nj = tensor.dim %k, %second : {kt}
+  {empty("e", "bij", st)}{empty("r", "bi", rt)}{empty("o", "bid", qt)}
   %f = linalg.fill ins(%zero : {dtype}) outs(%e : {st}) -> {st}
   %s = linalg.generic {{indexing_maps = [affine_map<(b,i,j,d)->(b,i,d)>,
       affine_map<(b,i,j,d)->(b,j,d)>, affine_map<(b,i,j,d)->(b,i,j)>],
@@ -215,6 +225,39 @@ def test_masks_of_indices(shape, mask):
     for level in ("default", "plain"):
         got = polynest.compile(text, opt_level=level)(*args)
         close(got, exact, columns + size)
+
+
+@pytest.mark.parametrize("known", ["", "b", "i", "j"])
+@pytest.mark.parametrize("mask", ["none", "bias", "causal", (-60, 40)], ids=str)
+def test_dynamic(known, mask):
+    """Sizes that are not known: whole blocks, rests alone, and nothing."""
+    shapes = [(3, 200, 333), (2, 1, 1), (1, 31, 700), (4, 64, 128), (3, 97, 5),
+              (2, 0, 9), (0, 70, 70), (5, 65, 64)]
+    if mask in ("none", "bias"):
+        shapes.append((2, 40, 0))
+    heads, rows, columns = [shape if letter in known else "?"
+                            for letter, shape in zip("bij", (3, 200, 333))]
+    text = attention(heads, rows, columns, 16, mask)
+    program = polynest.compile(text)
+    plain = polynest.compile(text, opt_level="plain")
+    for shape in shapes:
+        heads, rows, columns = (b if letter in known else a for letter, a, b in
+                                zip("bij", shape, (3, 200, 333)))
+        args = [data((heads, n, 16), n + 1) for n in (rows, columns, columns)]
+        bias = data((rows, columns), 3)
+        bias[::7] = -np.inf
+        bias[::14, columns // 2:columns // 2 + 1] = 0
+        if mask == "bias":
+            args.append(bias)
+        if rows and heads and columns and mask == "none":
+            args[1][-1, 0, 3] = np.nan
+            args[2][0, -1, 5] = np.inf
+        got, expected = program(*args), plain(*args)
+        assert np.array_equal(np.isnan(got), np.isnan(expected))
+        finite = np.isfinite(expected)
+        assert np.array_equal(np.where(finite, 0, got)[~np.isnan(got)],
+                              np.where(finite, 0, expected)[~np.isnan(got)])
+        assert np.allclose(got[finite], expected[finite], rtol=1e-4, atol=1e-5)
 
 
 def test_long_products():

@@ -2,7 +2,8 @@
 // another row than the first has written (@shifted), where the rows are what it
 // sums over (@columns), where a buffer is small (@fits), where each block would
 // read more again than the buffers hold (@weights), where nothing is a contraction
-// (@rows), and where too few iterations would run at once (@few). A loop of dynamic length is not cut (@dynamic).
+// (@rows), and where too few iterations would run at once (@few); where a loop runs another
+// number of times in each iteration around it (@triangle).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks > %t
 // RUN: polynest-opt %s | diff - %t
 // RUN: FileCheck %s < %t.remarks
@@ -199,32 +200,39 @@ func.func @few(%q: memref<2x40x16xf32>, %k: memref<2x80x16xf32>,
   return
 }
 
-func.func @dynamic(%n: index, %q: memref<?x16xf32>, %v: memref<128x16xf32>,
-                   %o: memref<?x16xf32> {polynest.result}) {
+// CHECK: [Missed] fuse-blocks
+// Only the outer one counts.
+// CHECK-SAME: too few parallel iterations would be left
+func.func @triangle(%q: memref<80x80x16xf32>, %v: memref<80x16xf32>,
+                    %o: memref<80x80x16xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
-  %s = memref.alloc(%n) : memref<?x128xf32>
-  affine.for %i = 0 to %n {
-    affine.for %j = 0 to 128 {
-      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
-        %x = affine.load %q[%i, %d] : memref<?x16xf32>
-        %y = affine.load %v[%j, %d] : memref<128x16xf32>
-        %m = arith.mulf %x, %y : f32
-        %t = arith.addf %c, %m : f32
-        affine.yield %t : f32
+  %s = memref.alloc() : memref<80x80x80xf32>
+  affine.for %b = 0 to 80 {
+    affine.for %i = 0 to affine_map<(d0) -> (d0)>(%b) {
+      affine.for %j = 0 to 80 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<80x80x16xf32>
+          %y = affine.load %v[%j, %d] : memref<80x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<80x80x80xf32>
       }
-      affine.store %r, %s[%i, %j] : memref<?x128xf32>
     }
   }
-  affine.for %i = 0 to %n {
-    affine.for %e = 0 to 16 {
-      %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
-        %x = affine.load %s[%i, %j] : memref<?x128xf32>
-        %y = affine.load %v[%j, %e] : memref<128x16xf32>
-        %m = arith.mulf %x, %y : f32
-        %t = arith.addf %c, %m : f32
-        affine.yield %t : f32
+  affine.for %b = 0 to 80 {
+    affine.for %i = 0 to affine_map<(d0) -> (d0)>(%b) {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 80 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<80x80x80xf32>
+          %y = affine.load %v[%j, %e] : memref<80x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<80x80x16xf32>
       }
-      affine.store %r, %o[%i, %e] : memref<?x16xf32>
     }
   }
   return

@@ -4,7 +4,9 @@
 // as half of 16 KiB hold fewer); not where a row is still needed (@both, @again); rows
 // that blocks do not divide follow as a block of their own (@rest: 97 in three
 // blocks of 32 and one of 1); a loop that is one block is merged without being
-// cut (@short).
+// cut (@short). Sizes may be unknown: as many whole blocks as there are run, then
+// what is left (@dynamic); buffers of other sizes keep places of their own
+// (@sizes).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
@@ -286,6 +288,104 @@ func.func @short(%q: memref<16x40x16xf32>, %k: memref<16x40x16xf32>,
         }
         affine.store %r, %o[%b, %i, %e] : memref<16x40x16xf32>
       }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @dynamic
+//  CHECK-SAME: %[[N:.+]]: index, %[[M:.+]]: index, %[[Q:[a-z0-9]+]]: memref<?x16xf32>,
+//   CHECK-NOT: memref<?x?xf32>
+//       CHECK: affine.for %[[IB:.+]] = 0 to #{{.+}}()[%[[N]]] {
+//  CHECK-NEXT: %[[S:.+]] = memref.alloc(%[[M]]) : memref<32x?xf32>
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 32 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to %[[M]] {
+//       CHECK: affine.load %[[Q]][%[[IB]] * 32 + %[[I]],
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]], %[[J]]]
+//       CHECK: affine.for %{{.+}} = 0 to 32 {
+//       CHECK: %[[S:.+]] = memref.alloc(%[[M]]) : memref<32x?xf32>
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to #[[LEFT:.+]]()[%[[N]]] {
+//       CHECK: affine.load %[[Q]][%[[I]] + (symbol(%[[N]]) floordiv 32) * 32,
+//       CHECK: affine.store %{{.+}}, %[[S]][%[[I]],
+//       CHECK: affine.for %{{.+}} = 0 to #[[LEFT]]()[%[[N]]] {
+//       CHECK: return
+//      REMARK: depth=1, nests=2, reason="nests run block by block", rows=32
+func.func @dynamic(%n: index, %m: index, %q: memref<?x16xf32>,
+                   %v: memref<?x16xf32>,
+                   %o: memref<?x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc(%n, %m) : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %m {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<?x16xf32>
+        %y = affine.load %v[%j, %d] : memref<?x16xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<?x?xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %j = 0 to %m iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<?x?xf32>
+        %y = affine.load %v[%j, %e] : memref<?x16xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<?x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @sizes
+//  CHECK-SAME: %[[N:.+]]: index, %[[M:.+]]: index, %[[L:.+]]: index,
+//       CHECK: affine.for
+//  CHECK-NEXT: memref.alloc(%[[L]]) : memref<32x?xf32>
+//  CHECK-NEXT: memref.alloc(%[[M]]) : memref<32x?xf32>
+//       CHECK: return
+func.func @sizes(%n: index, %m: index, %l: index, %q: memref<?x16xf32>,
+                 %v: memref<?x16xf32>,
+                 %o: memref<?x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc(%n, %m) : memref<?x?xf32>
+  %u = memref.alloc(%n, %l) : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %m {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %q[%i, %d] : memref<?x16xf32>
+        %y = affine.load %v[%j, %d] : memref<?x16xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<?x?xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %k = 0 to %l {
+      %r = affine.for %j = 0 to %m iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<?x?xf32>
+        %t = arith.addf %c, %x : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %u[%i, %k] : memref<?x?xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %e = 0 to 16 {
+      %r = affine.for %k = 0 to %l iter_args(%c = %zero) -> f32 {
+        %x = affine.load %u[%i, %k] : memref<?x?xf32>
+        %y = affine.load %v[%k, %e] : memref<?x16xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %c, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %e] : memref<?x16xf32>
     }
   }
   return

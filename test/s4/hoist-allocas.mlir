@@ -1,9 +1,9 @@
 // Properties: a stack buffer in a loop moves to the start of the function
 // (@loop), also from a condition in a loop and with a view (@view); one of
 // dynamic size (@dynamic), one that is carried (@carried) and one in a scope of
-// its own (@scope) stay. What a parallel kernel allocates in its loop is allocated
-// once (@kernel), but not in other functions (@no_kernel). A second run changes
-// nothing.
+// its own (@scope) stay. What a kernel allocates in its loop is allocated once
+// (@kernel, @serial), but not in other functions (@no_kernel), nor where the size
+// is computed in the kernel (@computed). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-hoist-allocas))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-hoist-allocas,polynest-hoist-allocas))' | FileCheck %s
@@ -108,6 +108,34 @@ func.func @no_kernel(%begin: index, %end: index, %x: f32) {
   affine.for %i = %begin to %end {
     %b = memref.alloc() : memref<100000xf32>
     affine.store %x, %b[0] : memref<100000xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func private @serial
+//  CHECK-SAME: (%[[N:.+]]: index,
+//  CHECK-NEXT: memref.alloc(%[[N]]) : memref<32x?xf32>
+//       CHECK: affine.for
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+func.func private @serial(%n: index, %x: f32) attributes {polynest.kernel} {
+  affine.for %i = 0 to 10 {
+    %b = memref.alloc(%n) : memref<32x?xf32>
+    affine.store %x, %b[0, 0] : memref<32x?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func private @computed
+//       CHECK: affine.for
+//       CHECK: memref.alloc(
+//       CHECK: return
+func.func private @computed(%n: index, %x: f32)
+    attributes {polynest.kernel, polynest.grain = 1 : i64} {
+  affine.for %i = 0 to 10 {
+    %size = arith.addi %n, %i : index
+    %b = memref.alloc(%size) : memref<?xf32>
+    affine.store %x, %b[0] : memref<?xf32>
   }
   return
 }
