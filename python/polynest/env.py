@@ -24,6 +24,8 @@ VARIABLES = {
     "POLYNEST_LIBRARY": "path of libpolynest.so, before every other place",
     "POLYNEST_LOWERING_TIMEOUT": "seconds torch-mlir may take for one graph "
     "(default 300)",
+    "POLYNEST_PROGRESS": "0: no line on the terminal while something large "
+    "compiles (default 1)",
     "POLYNEST_STRICT": "1: an op that would stay with eager is an error "
     "(default 0)",
 }
@@ -47,11 +49,24 @@ def lowering_timeout_s() -> float:
     return value
 
 
-def strict() -> bool:
-    text = os.environ.get("POLYNEST_STRICT", "0")
-    if text not in ("0", "1", ""):
-        raise ArgumentError(f"POLYNEST_STRICT is '{text}', neither 0 nor 1")
+def _flag(name: str, default: str) -> bool:
+    text = os.environ.get(name) or default
+    if text not in ("0", "1"):
+        raise ArgumentError(f"{name} is '{text}', neither 0 nor 1")
     return text == "1"
+
+
+def strict() -> bool:
+    return _flag("POLYNEST_STRICT", "0")
+
+
+def progress() -> bool:
+    return _flag("POLYNEST_PROGRESS", "1")
+
+
+def color() -> bool:
+    """Whether a terminal may be written to in colours (https://no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def cache_settings() -> tuple[str | None, ...]:

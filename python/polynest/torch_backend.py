@@ -40,6 +40,7 @@ from polynest import (
     _lowering,
     env,
     errors,
+    progress,
     torch_cache,
     torch_check,
     torch_dump,
@@ -557,6 +558,10 @@ class GraphCompiler:
         self.straight: _Straight | None = None
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
+        with progress.shown():
+            return self._compile(module)
+
+    def _compile(self, module: torch.fx.GraphModule) -> Callable:
         torch_rewrites.rewrite(module)
         graph = module.graph
         torch_repairs.repair(graph)
@@ -696,6 +701,8 @@ class GraphCompiler:
         dump: torch_dump.PartDump | None = None,
     ) -> tuple:
         start = time.perf_counter()
+        what = f"{len(region.nodes)} ops of a {self.report.kind} graph"
+        progress.say(f"lowering {what}")
         try:
             lowered, sources = frontend.lower_region(
                 module, region, kinds, seen=dump and dump.torch
@@ -711,6 +718,7 @@ class GraphCompiler:
                 _choices(self.options),
                 self._frozen(lowered),
             )
+        progress.say(f"compiling {what}")
         middle = time.perf_counter()
         self.report.frontend_s += middle - start
         try:

@@ -124,6 +124,28 @@ def _same_numbers(before: torch.Tensor) -> Iterator[None]:
         torch.set_rng_state(after)
 
 
+# -- which pass ----------------------------------------------------------------
+
+_PLAIN = "it differs without optimizations, too"
+
+
+def blame(wrong: Callable[..., bool], passes: Sequence[str]) -> str:
+    """Names the pass with which something begins to differ. `wrong` compiles it
+    with an `opt_level` or `disabled_passes` and says whether it does."""
+    if wrong(opt_level="plain"):
+        return _PLAIN
+    # With all from `low` on left out it is right, with those from `high` on it
+    # is not.
+    low, high = 0, len(passes)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if wrong(disabled_passes=list(passes[middle:])):
+            high = middle
+        else:
+            low = middle
+    return f"the pass is {passes[low]}, with which it begins to differ"
+
+
 # -- parts of an ATen graph ----------------------------------------------------
 
 
@@ -249,23 +271,13 @@ class PartChecker:
         return self._difference(region, runner, values) is not None
 
     def _guilty_pass(self, region: frontend.Region, values: dict) -> str:
-        if self._wrong(region, values, opt_level="plain"):
-            return (
-                "it differs without optimizations, too: "
-                + self._guilty_op(region, values)
-            )
-        passes = self.recompile.passes
-        # With all from `low` on left out it is right, with those from `high`
-        # on it is not.
-        low, high = 0, len(passes)
-        while high - low > 1:
-            middle = (low + high) // 2
-            off = ",".join(passes[middle:])
-            if self._wrong(region, values, disabled_passes=off):
-                high = middle
-            else:
-                low = middle
-        return f"the pass is {passes[low]}, with which it begins to differ"
+        def wrong(disabled_passes: Sequence[str] = (), **changes: Any) -> bool:
+            off = ",".join(disabled_passes)
+            return self._wrong(region, values, disabled_passes=off, **changes)
+
+        if wrong(opt_level="plain"):
+            return f"{_PLAIN}: {self._guilty_op(region, values)}"
+        return blame(wrong, self.recompile.passes)
 
     def _guilty_op(self, region: frontend.Region, values: dict) -> str:
         """The first op that differs when it is compiled alone."""

@@ -33,6 +33,7 @@ from polynest import (
     _lowering,
     errors,
     exported,
+    progress,
     torch_backend,
     torch_export_main,
     torch_options,
@@ -90,10 +91,34 @@ def export(
         )
     with Target(target):
         pass  # refuses names that nothing has before anything is traced
+    with progress.shown():
+        graph = trace(model, args, kwargs, dynamic_shapes)
+        lowered = graph.lower(entry)
+        progress.say(f"compiling {len(lowered.region.nodes)} ops")
+        return _write_files(graph, lowered, library, entry, target, options)
+
+
+def trace(
+    model: Any,
+    args: Sequence[Any] | None,
+    kwargs: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+) -> "_Graph":
+    """The graph of a model, taken apart into what regions are made of."""
+    progress.say("tracing")
     _lowering.worker().start()
     program = _exported_program(model, args, kwargs, dynamic_shapes)
-    graph = _Graph(program, _definition(model))
-    lowered = graph.lower(entry)
+    return _Graph(program, _definition(model))
+
+
+def _write_files(
+    graph: "_Graph",
+    lowered: "_Lowered",
+    library: Path,
+    entry: str,
+    target: str,
+    options: Options,
+) -> ExportedFiles:
     folder = Path(
         tempfile.mkdtemp(prefix=f".{library.stem}-", dir=library.parent)
     )
@@ -415,7 +440,12 @@ class _Graph:
 
     # -- lowering --
 
-    def lower(self, entry: str) -> _Lowered:
+    def lower(
+        self, entry: str, seen: Callable[[str], None] | None = None
+    ) -> _Lowered:
+        """`seen` is told the text that torch-mlir gets, the last time of the
+        whole."""
+        progress.say("lowering")
         self._refuse_leftovers()
         region = frontend.whole(self.graph)
         if region is None:
@@ -430,7 +460,7 @@ class _Graph:
         self._order(region)
         try:
             program, sources = frontend.lower_region(
-                self.module, region, self.kinds, entry=entry
+                self.module, region, self.kinds, entry=entry, seen=seen
             )
         except frontend.RegionRefused as refusal:
             raise self._left(region, refusal) from refusal
