@@ -215,6 +215,7 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-assign-layouts",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-trim-fills", .anchor = ON_FUNC, .is_optimization = true},
     {.flag = "polynest-block-contractions",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(LOAD_PORTS) |

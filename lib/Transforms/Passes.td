@@ -213,6 +213,29 @@ def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> 
   ];
 }
 
+def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
+  let summary = "Fill only what is not overwritten";
+  let description = [{
+    A nest that fills a private buffer with one value, of which the next nest that
+    touches the buffer overwrites a box, fills the rest alone: of a padded image
+    the border.
+
+    Before: `affine.for %i, %j: affine.store %0, %p[%i, %j]`
+            `affine.for %i, %j: affine.store %x, %p[%i + 1, %j + 1]`
+    After:  the first nest for rows 0 and last, and columns 0 and last of the others
+
+    Legal if the next nest stores to each element of the box under no condition and
+    reads nothing of the buffer; bounds are constant, or those of the fill. Declines
+    otherwise, and where the border takes more than half of the cache lines or the
+    buffer less than 8 KiB.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Fills that became smaller">,
+    Statistic<"numDeclined", "num-declined", "Fills that stay">
+  ];
+}
+
 def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
   let summary = "End loops over columns where a mask hides the rest";
   let description = [{

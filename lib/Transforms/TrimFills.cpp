@@ -1,0 +1,352 @@
+//===- TrimFills.cpp - fill only what is not overwritten ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: a nest that fills a private buffer with one value, most of which the
+// next nest overwrites, fills the rest alone: of a padded image its border, in
+// one nest for each side that has one.
+// Legal when: the nest stores the value to each element once and does nothing
+// else; what touches the buffer next, in the same block, is a nest that stores
+// to each element of a box whose bounds are known, under no condition, and
+// reads nothing of the buffer. Elements of the box are then written before they
+// are read, the others as before.
+// Profitable when: the border takes at most half of the cache lines, and all of
+// the buffer some KiB.
+// Limits: boxes of constant bounds; a dimension of dynamic size is overwritten
+// as a whole, by a loop with the bounds of the fill's. One box for each fill.
+// Cost: operations behind each fill until the buffer is touched.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
+#include "Support/Remark.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_TRIMFILLS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-trim-fills"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "trim-fills";
+/// Smaller buffers are filled as fast as one can ask for less.
+static constexpr int64_t leastBytes = 8192;
+static constexpr int64_t lineBytes = 64;
+/// How many operations behind a fill are looked at.
+static constexpr unsigned mostLookedAt = 64;
+
+namespace {
+/// A nest that stores one value to each element of a private buffer. Loop i
+/// sweeps dimension dimOf[i].
+struct Fill {
+  SmallVector<AffineForOp, 6> loops;
+  SmallVector<unsigned, 6> dimOf;
+  AffineStoreOp store;
+  MemRefType type;
+};
+
+/// The indices of one dimension that are overwritten.
+struct Side {
+  bool isWhole = false;
+  int64_t low = 0, high = 0;
+};
+
+struct Decision {
+  Fill fill;
+  /// For each loop of the fill.
+  SmallVector<Side, 6> box;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+static std::optional<Fill> matchFill(AffineForOp root) {
+  Fill fill;
+  fill.loops = getPerfectBand(root);
+  AffineForOp inner = fill.loops.back();
+  fill.store = dyn_cast<AffineStoreOp>(inner.getBody()->front());
+  if (!fill.store || inner.getNumIterOperands() != 0 ||
+      fill.store->getNextNode() != inner.getBody()->getTerminator() ||
+      !root.isDefinedOutsideOfLoop(fill.store.getValueToStore()))
+    return std::nullopt;
+  MemRefType type = fill.type = fill.store.getMemRefType();
+  SmallVector<Access, 1> accesses;
+  collectAccesses(fill.store, accesses);
+  if (!fill.store.getMemRef().getDefiningOp<memref::AllocOp>() ||
+      !isPrivateAllocation(fill.store.getMemRef()) ||
+      !type.getLayout().isIdentity() || accesses.size() != 1 ||
+      !accesses[0].isAffine() || accesses[0].isPartial)
+    return std::nullopt;
+  const AffineValueMap &map = accesses[0].map;
+  fill.dimOf.assign(fill.loops.size(), type.getRank());
+  for (unsigned d = 0; d < type.getRank(); ++d) {
+    if (auto constant =
+            dyn_cast<AffineConstantExpr>(map.getAffineMap().getResult(d))) {
+      if (constant.getValue() != 0 || type.getDimSize(d) != 1)
+        return std::nullopt;
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(map.getAffineMap().getResult(d));
+    AffineForOp loop =
+        dim ? getForInductionVarOwner(map.getOperand(dim.getPosition()))
+            : AffineForOp();
+    auto place = llvm::find(fill.loops, loop);
+    if (!loop || place == fill.loops.end())
+      return std::nullopt;
+    unsigned &dimOf = fill.dimOf[place - fill.loops.begin()];
+    if (dimOf != type.getRank())
+      return std::nullopt;
+    dimOf = d;
+    if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+        loop.getStepAsInt() != 1)
+      return std::nullopt;
+    if (!type.isDynamicDim(d) &&
+        (!loop.hasConstantUpperBound() ||
+         loop.getConstantUpperBound() != type.getDimSize(d)))
+      return std::nullopt;
+  }
+  return llvm::is_contained(fill.dimOf, type.getRank()) ? std::nullopt
+                                                        : std::optional(fill);
+}
+
+/// What touches the memref next behind `op` in its block: the nest and its
+/// accesses of it; null where it is no nest.
+static AffineForOp findNextNest(Operation *op, Value memref,
+                                SmallVectorImpl<Access> &accesses) {
+  op = op->getNextNode();
+  for (unsigned n = 0; op && n < mostLookedAt; ++n, op = op->getNextNode()) {
+    accesses.clear();
+    collectAccesses(op, accesses);
+    llvm::erase_if(accesses, [&](const Access &access) {
+      return access.memref && !mayAlias(access.memref, memref);
+    });
+    if (!accesses.empty())
+      return dyn_cast<AffineForOp>(op);
+  }
+  return {};
+}
+
+static bool haveEqualBounds(AffineForOp a, AffineForOp b) {
+  return a.getStepAsInt() == b.getStepAsInt() &&
+         a.getLowerBoundMap() == b.getLowerBoundMap() &&
+         a.getUpperBoundMap() == b.getUpperBoundMap() &&
+         llvm::equal(a.getLowerBoundOperands(), b.getLowerBoundOperands()) &&
+         llvm::equal(a.getUpperBoundOperands(), b.getUpperBoundOperands());
+}
+
+/// The indices that an index `constant`, or the loop's variable and `offset`,
+/// runs through; none where they are not all those between two constants.
+static std::optional<Side> getSide(AffineForOp loop, int64_t offset) {
+  if (!loop)
+    return Side{false, offset, offset + 1};
+  if (!loop.hasConstantBounds() || loop.getStepAsInt() != 1)
+    return std::nullopt;
+  return Side{false, loop.getConstantLowerBound() + offset,
+              loop.getConstantUpperBound() + offset};
+}
+
+/// A result that is a variable and a constant, or a constant alone.
+static bool splitIndex(AffineExpr expr, const AffineValueMap &map,
+                       AffineForOp &loop, int64_t &offset) {
+  offset = 0;
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    offset = constant.getValue();
+    return true;
+  }
+  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (sum && sum.getKind() == AffineExprKind::Add)
+    if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+      offset = constant.getValue();
+      expr = sum.getLHS();
+    }
+  auto dim = dyn_cast<AffineDimExpr>(expr);
+  loop = dim ? getForInductionVarOwner(map.getOperand(dim.getPosition()))
+             : AffineForOp();
+  return bool(loop);
+}
+
+/// The box that a store of `nest` overwrites in any case, for each loop of the
+/// fill; empty if there is none.
+static SmallVector<Side, 6> findBox(const Fill &fill, AffineForOp nest,
+                                    const Access &access) {
+  MemRefType type = cast<MemRefType>(access.memref.getType());
+  AffineMap indices = access.map.getAffineMap();
+  SmallVector<Side, 6> box(fill.loops.size());
+  llvm::SmallDenseSet<Operation *, 4> unbounded, seen;
+  for (auto [i, d] : llvm::enumerate(fill.dimOf)) {
+    AffineForOp loop, fillLoop = fill.loops[i];
+    int64_t offset;
+    if (!splitIndex(indices.getResult(d), access.map, loop, offset) ||
+        (loop && (!nest->isAncestor(loop) || !seen.insert(loop).second)))
+      return {};
+    if (loop && offset == 0 && haveEqualBounds(loop, fillLoop)) {
+      box[i].isWhole = true;
+      unbounded.insert(loop);
+      continue;
+    }
+    std::optional<Side> side = getSide(loop, offset);
+    if (!side || type.isDynamicDim(d))
+      return {};
+    side->low = std::max<int64_t>(side->low, 0);
+    side->high = std::min(side->high, type.getDimSize(d));
+    if (side->low >= side->high)
+      return {};
+    side->isWhole = side->low == 0 && side->high == type.getDimSize(d);
+    box[i] = *side;
+  }
+  // Nothing but loops that run stands around the store.
+  for (Operation *parent = access.op->getParentOp();;
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(parent);
+    if (!loop ||
+        (!unbounded.contains(loop) && getTripCount(loop).value_or(0) == 0))
+      return {};
+    if (loop == nest)
+      return box;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Cache lines of a part of the buffer, by the number of indices of each
+/// dimension, for each index of dynamic ones.
+static double countLines(ArrayRef<int64_t> counts, ArrayRef<int64_t> sizes,
+                         double elementBytes) {
+  double run = elementBytes, runs = 1;
+  bool isContiguous = true;
+  for (unsigned d = counts.size(); d-- > 0;) {
+    (isContiguous ? run : runs) *= double(counts[d]);
+    isContiguous &= counts[d] == sizes[d];
+  }
+  return runs * std::max(1.0, run / lineBytes);
+}
+
+static bool isWorthIt(const Decision &decision) {
+  MemRefType type = decision.fill.type;
+  SmallVector<int64_t> sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(size) ? 1 : size);
+  if (!type.getElementType().isIntOrFloat())
+    return false;
+  double bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  double all = bytes;
+  for (int64_t size : sizes)
+    all *= double(size);
+  if (all < leastBytes)
+    return false;
+  double border = 0;
+  SmallVector<int64_t> counts(sizes);
+  for (auto [side, d] : llvm::zip_equal(decision.box, decision.fill.dimOf)) {
+    if (side.isWhole)
+      continue;
+    for (int64_t count : {side.low, sizes[d] - side.high}) {
+      counts[d] = count;
+      border += count ? countLines(counts, sizes, bytes) : 0;
+    }
+    counts[d] = side.high - side.low;
+  }
+  return 2 * border <= countLines(sizes, sizes, bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Transform
+//===----------------------------------------------------------------------===//
+
+/// One nest for what lies below and above the box in each dimension, within the
+/// box in those before.
+static void fillBorder(const Decision &decision) {
+  AffineForOp root = decision.fill.loops.front();
+  OpBuilder builder(root);
+  MemRefType type = decision.fill.type;
+  auto emit = [&](unsigned at, int64_t low, int64_t high) {
+    if (low >= high)
+      return;
+    auto copy = cast<AffineForOp>(builder.clone(*root));
+    SmallVector<AffineForOp, 6> loops = getPerfectBand(copy);
+    for (unsigned i = 0; i < at; ++i)
+      if (!decision.box[i].isWhole) {
+        loops[i].setConstantLowerBound(decision.box[i].low);
+        loops[i].setConstantUpperBound(decision.box[i].high);
+      }
+    loops[at].setConstantLowerBound(low);
+    loops[at].setConstantUpperBound(high);
+  };
+  for (auto [i, side] : llvm::enumerate(decision.box)) {
+    if (side.isWhole)
+      continue;
+    emit(i, 0, side.low);
+    emit(i, side.high, type.getDimSize(decision.fill.dimOf[i]));
+  }
+  root.erase();
+}
+
+namespace {
+struct TrimFillsPass : impl::TrimFillsBase<TrimFillsPass> {
+  using TrimFillsBase::TrimFillsBase;
+
+  void runOnOperation() override {
+    SmallVector<Decision, 0> decisions;
+    getOperation().walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+      std::optional<Fill> fill = matchFill(loop);
+      if (!fill)
+        return;
+      if (std::optional<Decision> decision = decide(*fill))
+        decisions.push_back(std::move(*decision));
+    });
+    for (const Decision &decision : decisions)
+      fillBorder(decision);
+    numApplied += decisions.size();
+  }
+
+  /// What to do with a fill, if anything.
+  std::optional<Decision> decide(const Fill &fill) {
+    AffineForOp root = fill.loops.front();
+    Value memref = AffineStoreOp(fill.store).getMemRef();
+    SmallVector<Access, 4> accesses;
+    AffineForOp next = findNextNest(root, memref, accesses);
+    if (!next)
+      return std::nullopt;
+    auto decline = [&](StringRef reason) {
+      ++numDeclined;
+      remark(RemarkKind::Declined, root.getLoc(), passName, reason);
+      return std::nullopt;
+    };
+    Decision decision{fill, {}};
+    for (const Access &access : accesses) {
+      if (access.memref != memref || !isa<AffineStoreOp>(access.op) ||
+          !access.isAffine() || access.isPartial)
+        return decline("the next nest does more than store to the buffer");
+      if (decision.box.empty())
+        decision.box = findBox(fill, next, access);
+    }
+    if (decision.box.empty())
+      return decline("the next nest overwrites no box of known bounds");
+    if (!isWorthIt(decision))
+      return decline("filling all of the buffer is as fast");
+    remark(RemarkKind::Applied, root.getLoc(), passName,
+           "only what is not overwritten is filled")
+        << arg("elements",
+               fill.type.hasStaticShape() ? fill.type.getNumElements() : 0)
+        << arg("sides", llvm::count_if(decision.box, [](const Side &side) {
+                 return !side.isWhole;
+               }));
+    return decision;
+  }
+};
+} // namespace
+
+} // namespace polynest
