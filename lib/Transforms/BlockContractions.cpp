@@ -191,8 +191,31 @@ static std::optional<int64_t> getPointStep(const LoopGroup &group,
   return step;
 }
 
+/// Cuts full blocks of depth in runs along which `access` is contiguous, with
+/// loops of constant strides around them.
+static bool findRuns(Blocking &decision, const Access &access) {
+  bool isRun = true;
+  for (CutLoop &cut : llvm::reverse(decision.depth.loops)) {
+    AffineForOp loop = cut.loop;
+    if (cut.tile == 1)
+      continue;
+    std::optional<int64_t> stride =
+        getStridePerUnit(access, loop.getInductionVar());
+    if (!stride || !cut.trips || !cut.isEven())
+      return false;
+    int64_t each = *stride * loop.getStepAsInt();
+    isRun &= each == cut.weight;
+    if (isRun)
+      decision.runPoints = cut.weight * cut.tile;
+    else
+      decision.runLoops.insert(decision.runLoops.begin(),
+                               RunLoop{cut.tile, cut.weight, each});
+  }
+  return decision.runPoints > 0;
+}
+
 /// True if rows may be read where they are: a plain load of the accumulator's
-/// type, contiguous along a block of the depth.
+/// type, contiguous along a block of the depth or runs of it.
 static bool readsInPlace(Blocking &decision) {
   auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
   if (!load || load.getType() != decision.contraction.getType() ||
@@ -202,9 +225,11 @@ static bool readsInPlace(Blocking &decision) {
   collectAccesses(load, accesses);
   if (accesses.size() != 1 || !accesses[0].isAffine())
     return false;
+  decision.runPoints = 0;
+  decision.runLoops.clear();
   std::optional<int64_t> depth = getPointStep(decision.depth, accesses[0]);
   std::optional<int64_t> rows = getPointStep(decision.rows, accesses[0]);
-  if (!depth || *depth != 1)
+  if (!(depth && *depth == 1) && !findRuns(decision, accesses[0]))
     return false;
   int64_t offset;
   SmallVector<int64_t> strides;
@@ -445,14 +470,19 @@ struct AskedFor {
   StringRef columns, rows;
 };
 
+/// Shorter runs of rows in place cost more in loops than a pack.
+static constexpr int64_t leastRun = 8;
+
 static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
-  bool isInPlace = readsInPlace(decision);
+  bool isInPlace = readsInPlace(decision) &&
+                   (decision.runPoints == 0 || decision.runPoints >= leastRun);
   std::optional<int64_t> alongDepth = getSliceStride(
       side, AffineForOp(decision.contraction.reductionLoops.back()));
   bool isAlongDepth = alongDepth && *alongDepth == 1;
   // Whole rows are contiguous as they are.
-  bool isCopied = !isInPlace || !isWhole(decision.depth);
+  bool isCopied =
+      !isInPlace || !isWhole(decision.depth) || decision.runPoints > 0;
   if (isCopied && isAlongDepth && isBoundOnce(side.slice) &&
       canPackRowsAhead(decision))
     return RowMode::Ahead;

@@ -44,6 +44,13 @@ struct LoopGroup {
   int64_t points = 1;
 };
 
+/// A loop of a block of depth that runs around contiguous runs of rows in
+/// place: its iterations, the points of depth and the elements from one to the
+/// next.
+struct RunLoop {
+  int64_t trips, points, step;
+};
+
 /// How the row side reaches the micro-kernel: from where it is, from a copy of
 /// all of it that is made once, or from a copy of the open block.
 enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
@@ -60,6 +67,11 @@ struct Blocking {
   /// Elements from a row to the next; absent where rows are no even distance
   /// apart.
   std::optional<int64_t> rowStep;
+  /// Rows in place that are contiguous along runs of so many points of depth,
+  /// and the loops around these, outermost first; 0 and none where they are
+  /// along a whole block.
+  int64_t runPoints = 0;
+  llvm::SmallVector<RunLoop, 4> runLoops;
   /// The columns are packed once, in front of `aheadPoint`: the nest, or a loop
   /// around it; else block by block.
   bool packsAhead = false;

@@ -29,8 +29,9 @@ namespace polynest {
 static constexpr int64_t aliasedBytes = 1024;
 /// Rows of the source that are packed together.
 static constexpr int64_t packedRows = 8;
-/// Steps of the reduction in one iteration of the micro-kernel.
-static constexpr int64_t depthUnroll = 4;
+/// Steps of the reduction in one iteration of the micro-kernel; most of them
+/// where rows in place are contiguous along short runs.
+static constexpr int64_t depthUnroll = 4, mostOfRun = 8;
 
 namespace {
 /// Bounds of a loop that starts at 0.
@@ -1268,9 +1269,45 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     int64_t unroll = decision.isLong && isExact(decision.depth, depthUnroll)
                          ? depthUnroll
                          : 1;
-    AffineForOp overDepth = makeLoop(pointsOf(decision.depth), unroll, sums);
-    mark(overDepth);
-    Value k = overDepth.getInductionVar();
+    bool inRuns =
+        decision.rowMode == RowMode::InPlace && decision.runPoints > 0;
+    SmallVector<AffineForOp, 4> loops;
+    ValueRange carried = sums;
+    auto open = [&](const Bounds &bounds, int64_t step) {
+      loops.push_back(makeLoop(bounds, step, carried));
+      mark(loops.back());
+      carried = loops.back().getRegionIterArgs();
+    };
+    if (inRuns) {
+      for (const RunLoop &run : decision.runLoops)
+        open(Bounds{builder.getConstantAffineMap(run.trips), {}}, 1);
+      unroll = 1;
+      for (int64_t u = 2; u <= mostOfRun && decision.isLong; ++u)
+        if (decision.runPoints % u == 0)
+          unroll = u;
+      open(Bounds{builder.getConstantAffineMap(decision.runPoints), {}},
+           unroll);
+    } else {
+      open(pointsOf(decision.depth), unroll);
+    }
+    AffineForOp overDepth = loops.back();
+    // The point of depth, and how far it is from the beginning of a row.
+    Value k = overDepth.getInductionVar(), far = k;
+    if (inRuns && !decision.runLoops.empty()) {
+      unsigned count = decision.runLoops.size();
+      AffineExpr point = builder.getAffineDimExpr(count), element = point;
+      SmallVector<Value> ivs;
+      for (auto [i, run] : llvm::enumerate(decision.runLoops)) {
+        ivs.push_back(loops[i].getInductionVar());
+        point = point + builder.getAffineDimExpr(i) * run.points;
+        element = element + builder.getAffineDimExpr(i) * run.step;
+      }
+      ivs.push_back(k);
+      k = AffineApplyOp::create(builder, loc,
+                                AffineMap::get(count + 1, 0, point), ivs);
+      far = AffineApplyOp::create(builder, loc,
+                                  AffineMap::get(count + 1, 0, element), ivs);
+    }
     columnOperands.push_back(k);
     columnOperands.push_back(column);
     SmallVector<Value> updated(overDepth.getRegionIterArgs());
@@ -1285,7 +1322,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
             AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
       }
       for (int64_t r = 0; r < tile.mr; ++r) {
-        Value element = rowElement(rows, row, r, k, u, addresses[r]);
+        Value element = rowElement(rows, row, r, far, u, addresses[r]);
         Value spread =
             vector::BroadcastOp::create(builder, loc, vectorType, element);
         for (int64_t v = 0; v < tile.vectors; ++v) {
@@ -1295,7 +1332,12 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
       }
     }
     AffineYieldOp::create(builder, loc, updated);
-    sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
+    for (size_t i = loops.size() - 1; i-- > 0;) {
+      builder.setInsertionPointToEnd(loops[i].getBody());
+      AffineYieldOp::create(builder, loc, loops[i + 1].getResults());
+    }
+    sums.assign(loops.front().getResults().begin(),
+                loops.front().getResults().end());
   }
   if (!decision.endsByTile) {
     store(block, placeOf);
