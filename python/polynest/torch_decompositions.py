@@ -1380,6 +1380,16 @@ def _scan_scalar(x, dim, *, dtype=None):
     return x.to(dtype).clone()
 
 
+@_replaces(aten.native_dropout.default)
+def _drop_all(x, p, train):
+    """Eager's dropout draws no numbers where nothing is left to chance, though
+    the op that PyTorch makes of it does."""
+    if p != 1.0 or train is False:
+        return NotImplemented
+    # Not zeros: eager multiplies, and NaN stays.
+    return x * 0.0, torch.zeros_like(x, dtype=torch.bool)
+
+
 def _wrapped_indices(x, indices):
     out, dim = [], 0
     for index in indices:
