@@ -20,6 +20,7 @@
 
 #include "Conversion/MathBodies.h"
 #include "Support/Remark.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace polynest {
@@ -216,6 +217,26 @@ static SmallVector<Value> expand(Operation *op, StringRef name) {
   return {e.make<arith::MinimumFOp>(low.value, op->getOperand(2)).value};
 }
 
+/// The sum 1 + tanh(x) in f32, if that is all that tanh(x) is needed for: then
+/// the two are one function.
+static Operation *findSumWithOne(Operation *op, StringRef name) {
+  if (name != "tanh" || !op->hasOneUse() ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+    return nullptr;
+  auto sum = dyn_cast<arith::AddFOp>(*op->user_begin());
+  if (!sum || sum->getBlock() != op->getBlock())
+    return nullptr;
+  Value other = sum.getLhs() == op->getResult(0) ? sum.getRhs() : sum.getLhs();
+  return matchPattern(other, m_OneFloat()) ? sum.getOperation() : nullptr;
+}
+
+static Value expandSumWithOne(Operation *tanh) {
+  OpBuilder builder(tanh);
+  Value x = tanh->getOperand(0);
+  Emitter e(builder, tanh->getLoc(), x.getType(), /*isDouble=*/false);
+  return emitOnePlusTanh({&e, x}).value;
+}
+
 /// Vectors whose functions are computed at once, operation by operation: one
 /// function is a long chain, and what a processor looks ahead over holds the
 /// rest of a few of them only.
@@ -245,12 +266,21 @@ static void expandAbreast(Functions alike) {
   for (auto [op, name] : alike) {
     Operation *before = op->getPrevNode();
     Block *block = op->getBlock();
-    SmallVector<Value> results = expand(op, name);
+    Operation *sum = findSumWithOne(op, name);
+    SmallVector<Value> results =
+        sum ? SmallVector<Value>{expandSumWithOne(op)} : expand(op, name);
     made.emplace_back();
     for (Operation *next = before ? before->getNextNode() : &block->front();
          next != op; next = next->getNextNode())
       made.back().push_back(next);
-    op->replaceAllUsesWith(results);
+    if (sum) {
+      if (sum == behind)
+        behind = sum->getNextNode();
+      sum->replaceAllUsesWith(results);
+      sum->erase();
+    } else {
+      op->replaceAllUsesWith(results);
+    }
     op->erase();
   }
   bool isEven = llvm::all_of(made, [&](const SmallVector<Operation *> &list) {

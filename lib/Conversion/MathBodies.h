@@ -39,6 +39,8 @@ Num emitLog1p(Num x);
 Num emitSinh(Num x);
 Num emitCosh(Num x);
 Num emitTanh(Num x);
+/// 1 + tanh(x) in f32.
+Num emitOnePlusTanh(Num x);
 Num emitAsinh(Num x);
 Num emitAcosh(Num x);
 Num emitAtanh(Num x);

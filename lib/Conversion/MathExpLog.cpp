@@ -95,6 +95,15 @@ Num emitTanh(Num x) {
   return flip(select(greater(magnitude, 0.625), far, near), signBit(x));
 }
 
+/// 1 + tanh(x) = 2 / (1 + e^-2x): nothing cancels below 0, and near 0 no other
+/// form is needed. Zero where the power is infinite, as the sum is then.
+Num emitOnePlusTanh(Num x) {
+  Num twice = atLeast(atMost(x * -2.0, 89), -80);
+  Power power = powerNear(twice, kLog2EF64[0], 0);
+  Num r = fma(power.n, -kLn2F64[0], twice);
+  return 2.0 / fma(polynomial(r, kExpShortF32), power.power, 1);
+}
+
 /// e^x / 2 for 0 <= x, infinite only beyond the range of sinh and cosh.
 static Num halfExp(Num x) {
   ScaledExp parts = scaledExp(atMost(x, x.emitter->isDouble ? 711 : 90));

@@ -524,7 +524,8 @@ def LowerMath : Pass<"polynest-lower-math"> {
     C's Annex F; `docs/vector-math.md` has the measured errors. f16 and bf16 are
     computed in f32 and rounded once. sin, cos and tan have a branch for huge
     arguments, taken if any lane needs it. Up to four neighbours that are the same
-    function of different vectors take turns operation by operation.
+    function of different vectors take turns operation by operation. The f32 sum
+    1 + tanh(x) of a tanh that nothing else uses is one function.
 
     Operations with an instruction of their own stay: `absf`, `absi`,
     `copysign`, `ctlz`, `cttz`, `ctpop`, `fma`, and in f32 and f64 `ceil`,

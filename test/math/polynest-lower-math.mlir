@@ -174,3 +174,35 @@ func.func @chained(%a: vector<8xf32>, %b: vector<8xf32>) -> (vector<8xf32>, vect
   %2 = math.rsqrt %0 : vector<8xf32>
   return %1, %2 : vector<8xf32>, vector<8xf32>
 }
+
+// One power for the sum, and no other form near 0; two of them take turns.
+// CHECK-LABEL: func @one_plus_tanh
+//   CHECK-NOT: math.absf
+//       CHECK: %[[P:.+]] = arith.divf
+//  CHECK-NEXT: %[[Q:.+]] = arith.divf
+//       CHECK: return %[[P]], %[[Q]]
+func.func @one_plus_tanh(%a: vector<8xf32>, %b: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %0 = math.tanh %a : vector<8xf32>
+  %1 = math.tanh %b : vector<8xf32>
+  %2 = arith.addf %0, %one : vector<8xf32>
+  %3 = arith.addf %one, %1 : vector<8xf32>
+  return %2, %3 : vector<8xf32>, vector<8xf32>
+}
+
+// Another number, another use, or another type: tanh as it is.
+// CHECK-LABEL: func @tanh_plus
+// CHECK-COUNT-3: math.absf
+//       CHECK: return
+func.func @tanh_plus(%a: f32, %b: f64) -> (f32, f32, f32, f64) {
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %wide = arith.constant 1.0 : f64
+  %0 = math.tanh %a : f32
+  %1 = arith.addf %0, %two : f32
+  %2 = math.tanh %a : f32
+  %3 = arith.addf %2, %one : f32
+  %4 = math.tanh %b : f64
+  %5 = arith.addf %4, %wide : f64
+  return %1, %2, %3, %5 : f32, f32, f32, f64
+}

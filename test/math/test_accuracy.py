@@ -40,6 +40,20 @@ EXTRA = """
     }
     return
   }
+  func.func @onetanh(%a: memref<?xf32>, %o: memref<?xf32>)
+      attributes {llvm.emit_c_interface} {
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %one = arith.constant dense<1.0> : vector<8xf32>
+    %n = memref.dim %a, %c0 : memref<?xf32>
+    scf.for %i = %c0 to %n step %c8 {
+      %x = vector.load %a[%i] : memref<?xf32>, vector<8xf32>
+      %t = math.tanh %x : vector<8xf32>
+      %r = arith.addf %one, %t : vector<8xf32>
+      vector.store %r, %o[%i] : memref<?xf32>, vector<8xf32>
+    }
+    return
+  }
 """
 
 
@@ -234,3 +248,21 @@ def test_integer_powers(kernels):
                 (want, math.copysign(1, want)), (x, power, got)
         else:
             assert abs(got - want) <= abs(want) * 2e-7, (x, power, got, want)
+
+
+def test_one_plus_tanh(kernels):
+    """As near as the documented bound of tanh makes the sum, and nearer where
+    the two cancel; zero and two where tanh is -1 and 1."""
+    xs = [n / 512 for n in range(-60000, 60000)]
+    xs += [math.inf, -math.inf, math.nan, 0.0, -0.0, 3e38, -3e38, 1e-45]
+    values = (ctypes.c_float * len(xs))(*xs)
+    out = (ctypes.c_float * len(xs))()
+    call(kernels[0]._mlir_ciface_onetanh, values, out)
+    for x, got in zip(values, out):
+        if math.isnan(x):
+            assert math.isnan(got)
+            continue
+        want = 2 / (1 + math.exp(-2 * x)) if x > -300 else 0.0
+        ulps = 3 if x > -10 else 8
+        assert abs(got - want) <= max(ulps * 2**-24 * want, 2**-126), (x, got)
+        assert x != -math.inf or got == 0
