@@ -38,10 +38,11 @@ PN_EXTERN_C_BEGIN
 PN_EXPORT PN_MUST_USE pn_error_code_t pn_thread_count_set(int32_t count);
 
 /* Number of threads a parallel loop started now by this thread would ask for,
- * at least 1. In order: pn_thread_count_set; POLYNEST_NUM_THREADS; what the
- * OpenMP runtime in use gives this thread (omp_get_max_threads: what the host
- * has set, else OMP_NUM_THREADS as it was when that runtime was loaded, else
- * the affinity mask); without one, OMP_NUM_THREADS and the affinity mask. */
+ * at least 1. In order: pn_thread_count_set; POLYNEST_NUM_THREADS; what an
+ * OpenMP runtime that was in the process at the first loop gives this thread
+ * (omp_get_max_threads: what the host has set, else OMP_NUM_THREADS as it was
+ * when that runtime was loaded, else the affinity mask); without one,
+ * OMP_NUM_THREADS and the affinity mask. */
 PN_EXPORT int32_t pn_thread_count_get(void);
 
 /* The number of threads of parallel loops that the calling thread starts from
@@ -62,16 +63,19 @@ typedef int32_t (*pn_kernel_fn)(const void *args, int64_t begin, int64_t end);
  * are still run. The floating-point control bits of the caller (rounding,
  * flush to zero) hold in every piece.
  *
- * The first call binds to a parallel runtime: an OpenMP runtime already in the
- * process, through its GOMP_parallel; else libgomp.so.1 or libomp.so.5; else
- * threads of our own. POLYNEST_OPENMP=none, libgomp or libomp restricts the
- * choice. In a forked child libgomp, which does not survive a fork, is replaced
- * by our own threads.
- * Threads: callers may overlap. */
+ * Threads are our own; who runs a loop waits for those that have begun on it,
+ * never for one that other programs keep from its processor. They spin for up
+ * to 0.1 ms after a loop and then sleep. One loop at a time has them: others,
+ * and those inside a parallel region of the host's OpenMP runtime, are run by
+ * their caller alone. POLYNEST_OPENMP=any runs loops in an OpenMP runtime
+ * already in the process, through its GOMP_parallel, else in libgomp.so.1 or
+ * libomp.so.5 if they are there; =libgomp or =libomp in that one. The choice is
+ * made by the first loop. In a forked child libgomp, which does not survive a
+ * fork, is replaced by our own threads. Threads: callers may overlap. */
 PN_EXPORT int32_t pn_parallel_for(pn_kernel_fn kernel, PN_KEEP const void *args,
                                   int64_t begin, int64_t end, int64_t grain);
 
-/* "libomp", "libgomp", "threads" (our own), or "unbound" before the first
+/* "threads" (our own), "libomp", "libgomp", or "unbound" before the first
  * parallel call. Static storage. */
 PN_EXPORT PN_KEEP const char *pn_parallel_runtime_name(void);
 

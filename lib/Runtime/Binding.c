@@ -2,9 +2,10 @@
 /*
  * Runtime/Binding.c: finds the OpenMP runtime of the process.
  *
- * Two OpenMP runtimes in one process mean two sets of threads on the same
- * cores. So one that is already there comes first, even if it was loaded
- * privately under another file name, as frameworks do with bundled copies.
+ * One that is already there comes first, even if it was loaded privately under
+ * another file name, as frameworks do with bundled copies: it is the one whose
+ * number of threads the host sets, and two of them would mean two sets of
+ * threads that spin on the same cores.
  */
 #include "Runtime/Binding.h"
 
@@ -26,25 +27,21 @@ typedef enum pn_choice {
   PN_CHOICE_LIBOMP = 4   /* LLVM's or Intel's alone */
 } pn_choice_t;
 
-static const pn_binding_t own_threads = {.name = "threads"};
-
 /* Process-wide, guarded by lock; decided is published once it is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pn_binding_t openmp;
+static pn_binding_t openmp, own_threads = {.name = "threads"};
 static _Atomic(const pn_binding_t *) decided;
 static bool forked;
 
 static pn_choice_t choice_read(void) {
   const char *text = pn_env_string("POLYNEST_OPENMP");
-  if (!text)
+  if (text && !strcmp(text, "any"))
     return PN_CHOICE_ANY;
-  if (!strcmp(text, "none"))
-    return PN_CHOICE_NONE;
-  if (!strcmp(text, "libgomp"))
+  if (text && !strcmp(text, "libgomp"))
     return PN_CHOICE_LIBGOMP;
-  if (!strcmp(text, "libomp"))
+  if (text && !strcmp(text, "libomp"))
     return PN_CHOICE_LIBOMP;
-  return PN_CHOICE_ANY;
+  return PN_CHOICE_NONE;
 }
 
 /* Converts what dlsym gives without the cast that ISO C lacks. */
@@ -69,7 +66,8 @@ static bool library_bind(void *library, pn_choice_t choice) {
   if (!symbol_get(library, "GOMP_parallel", &found.parallel) ||
       !symbol_get(library, "omp_get_thread_num", &found.thread_index) ||
       !symbol_get(library, "omp_get_num_threads", &found.thread_count) ||
-      !symbol_get(library, "omp_get_max_threads", &found.thread_limit))
+      !symbol_get(library, "omp_get_max_threads", &found.thread_limit) ||
+      !symbol_get(library, "omp_in_parallel", &found.in_parallel))
     return false;
   openmp = found;
   return true;
@@ -148,6 +146,15 @@ static bool fresh_bind(pn_choice_t choice) {
   return false;
 }
 
+/* Our own threads, as many as an OpenMP runtime that is there allows. */
+static const pn_binding_t *own_bind(void) {
+  if (global_bind(PN_CHOICE_ANY) || loaded_bind(PN_CHOICE_ANY)) {
+    own_threads.thread_limit = openmp.thread_limit;
+    own_threads.in_parallel = openmp.in_parallel;
+  }
+  return &own_threads;
+}
+
 /* Under the lock. A child never loads a runtime beside one that died in the
  * fork. */
 static const pn_binding_t *decide(bool may_load) {
@@ -156,11 +163,11 @@ static const pn_binding_t *decide(bool may_load) {
     return binding;
   pn_choice_t choice = choice_read();
   if (choice == PN_CHOICE_NONE)
-    binding = &own_threads;
+    binding = own_bind();
   else if (global_bind(choice) || loaded_bind(choice))
     binding = &openmp;
   else if (may_load)
-    binding = !forked && fresh_bind(choice) ? &openmp : &own_threads;
+    binding = !forked && fresh_bind(choice) ? &openmp : own_bind();
   atomic_store(&decided, binding);
   return binding;
 }

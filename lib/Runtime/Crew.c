@@ -19,8 +19,13 @@
 #define TICKET_CHUNK_MASK ((UINT64_C(1) << TICKET_CHUNK_BITS) - 1)
 #define TICKET_CLOSED TICKET_CHUNK_MASK
 
+#define GATE_CLOSED (UINT64_C(1) << 15)
+#define GATE_INSIDE_MASK (GATE_CLOSED - 1)
+
 PN_STATIC_ASSERT(PN_THREAD_COUNT_MAX < TICKET_CLOSED,
                  "chunk counts fit into a ticket beside the closing mark");
+PN_STATIC_ASSERT(PN_THREAD_COUNT_MAX < GATE_INSIDE_MASK,
+                 "members fit into a gate beside the closing mark");
 
 /* How long to wait awake: first busy, then giving the processor away between
  * looks. A sleeping thread takes 5 to 50 us to come back, so that a wait of
@@ -122,7 +127,7 @@ void pn_crew_init(pn_crew_t *crew, bool spinning) {
   atomic_init(&crew->ticket, 0);
   atomic_init(&crew->job, NULL);
   atomic_init(&crew->spinning, spinning);
-  atomic_init(&crew->pending, 0);
+  atomic_init(&crew->gate, GATE_CLOSED);
   pthread_mutex_init(&crew->lock, NULL);
   pthread_cond_init(&crew->posted, NULL);
   pthread_cond_init(&crew->finished, NULL);
@@ -195,27 +200,43 @@ static void ticket_post(pn_crew_t *crew, uint64_t chunks) {
   pthread_mutex_unlock(&crew->lock);
 }
 
+/* False where the job of that number is over, and may be gone. */
+static bool gate_enter(pn_crew_t *crew, uint64_t number) {
+  uint64_t gate = atomic_load(&crew->gate);
+  do {
+    if (gate >> TICKET_CHUNK_BITS != number || gate & GATE_CLOSED)
+      return false;
+  } while (!atomic_compare_exchange_weak(&crew->gate, &gate, gate + 1));
+  return true;
+}
+
 /* The last member out wakes the leader. */
-static void pending_leave(pn_crew_t *crew) {
-  if (atomic_fetch_sub(&crew->pending, 1) != 1 ||
-      !atomic_load(&crew->leader_asleep))
+static void gate_leave(pn_crew_t *crew) {
+  uint64_t before = atomic_fetch_sub(&crew->gate, 1);
+  if ((before & GATE_INSIDE_MASK) != 1 || !atomic_load(&crew->leader_asleep))
     return;
   pthread_mutex_lock(&crew->lock);
   pthread_cond_signal(&crew->finished);
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* The leader is inside a call, so that it may spin in any case. */
-static void pending_wait(pn_crew_t *crew) {
+static bool gate_is_empty(pn_crew_t *crew) {
+  return !(atomic_load(&crew->gate) & GATE_INSIDE_MASK);
+}
+
+/* Lets nobody in any more and waits for those inside. The leader is inside a
+ * call, so that it may spin in any case. */
+static void gate_close(pn_crew_t *crew) {
   int64_t start = 0;
   uint32_t count = 0;
+  atomic_fetch_or(&crew->gate, GATE_CLOSED);
   do {
-    if (!atomic_load_explicit(&crew->pending, memory_order_acquire))
+    if (gate_is_empty(crew))
       return;
   } while (spin_pause(&start, &count));
   pthread_mutex_lock(&crew->lock);
   atomic_store(&crew->leader_asleep, true);
-  while (atomic_load(&crew->pending))
+  while (!gate_is_empty(crew))
     pthread_cond_wait(&crew->finished, &crew->lock);
   atomic_store(&crew->leader_asleep, false);
   pthread_mutex_unlock(&crew->lock);
@@ -227,19 +248,21 @@ void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
     uint64_t chunks = ticket & TICKET_CHUNK_MASK;
     if (chunks == TICKET_CLOSED)
       return;
-    if ((uint64_t)index >= chunks)
+    if ((uint64_t)index >= chunks ||
+        !gate_enter(crew, ticket >> TICKET_CHUNK_BITS))
       continue;
     pn_job_run(atomic_load(&crew->job), index);
-    pending_leave(crew);
+    gate_leave(crew);
   }
 }
 
 void pn_crew_run(pn_crew_t *crew, pn_job_t *job) {
-  atomic_store_explicit(&crew->job, job, memory_order_relaxed);
-  atomic_store_explicit(&crew->pending, job->chunks - 1, memory_order_relaxed);
+  atomic_store(&crew->job, job);
+  uint64_t number = (atomic_load(&crew->ticket) >> TICKET_CHUNK_BITS) + 1;
+  atomic_store(&crew->gate, number << TICKET_CHUNK_BITS);
   ticket_post(crew, (uint64_t)job->chunks);
   pn_job_run(job, 0);
-  pending_wait(crew);
+  gate_close(crew);
 }
 
 void pn_crew_close(pn_crew_t *crew) { ticket_post(crew, TICKET_CLOSED); }

@@ -3,7 +3,9 @@
  * Runtime/Crew.h: hands parallel loops to threads that wait for them.
  *
  * One leader posts a job and starts with chunk 0; member i (1 .. ) starts with
- * chunk i. Who is through with its chunk takes pieces of the others'.
+ * chunk i. Who is through with its chunk takes pieces of the others'. The
+ * leader waits for members who have begun, never for one who has not: where
+ * other programs keep a processor, a thread may take many milliseconds to come.
  * Members spin for a bounded time where the crew is spinning, then sleep. A
  * crew owns no threads: they come from an OpenMP region or from our own team,
  * and must all have left before it is destroyed.
@@ -62,8 +64,9 @@ typedef struct pn_crew {
   alignas(64) _Atomic uint64_t ticket;
   pn_job_t *_Atomic job;
   _Atomic bool spinning;
-  alignas(64) _Atomic int32_t pending; /* members still in a chunk */
-  alignas(64) pthread_mutex_t lock;    /* guards the two conditions */
+  /* Number of the post << 16 | closed << 15 | members inside of the job. */
+  alignas(64) _Atomic uint64_t gate;
+  alignas(64) pthread_mutex_t lock; /* guards the two conditions */
   pthread_cond_t posted;
   pthread_cond_t finished;
   _Atomic int32_t sleepers;
@@ -79,7 +82,7 @@ void pn_crew_set_spin(pn_crew_t *crew, bool spinning);
  * is closed. The first ticket is 0. */
 void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket);
 
-/* Runs a job of at most members + 1 chunks and waits for all of them. */
+/* Runs a job of at most members + 1 chunks to its end. */
 void pn_crew_run(pn_crew_t *crew, pn_job_t *job);
 
 /* Lets every member return from serve. */

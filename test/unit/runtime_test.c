@@ -8,6 +8,7 @@
  *   --bench                  cost of an empty loop (POLYNEST_OPENMP chooses)
  * Linked with --wrap for the functions that the failure tests interpose.
  */
+#include "Runtime/Crew.h"
 #include "check.h"
 #include "polynest/runtime.h"
 
@@ -610,6 +611,36 @@ static void test_loop_helps(void) {
   }
 }
 
+/* Nobody comes: the leader does all of it and does not wait. Who comes after it
+ * finds nothing. */
+static void *late_main(void *crew) {
+  pn_crew_serve(crew, 1, 0);
+  return NULL;
+}
+
+static void test_loop_alone(void) {
+  static hits_t hits;
+  hits_t *args = &hits;
+  pn_crew_t crew;
+  pn_job_t job;
+  pthread_t late;
+  pn_crew_init(&crew, false);
+  for (int32_t repeat = 1; repeat <= 3; ++repeat) {
+    pn_job_init(&job, hit_kernel, &args, 0, HIT_COUNT, 4, 1);
+    pn_crew_run(&crew, &job);
+    CHECK(pn_job_status(&job) == 0);
+    for (int64_t i = 0; i < HIT_COUNT; ++i)
+      CHECK(hits.visits[i] == repeat);
+  }
+  pn_job_init(&job, hit_kernel, &args, 0, HIT_COUNT, 4, 1);
+  CHECK(pthread_create(&late, NULL, late_main, &crew) == 0);
+  pause_us(20000);
+  pn_crew_close(&crew);
+  CHECK(pthread_join(late, NULL) == 0);
+  CHECK(hits.visits[0] == 3 && hits.visits[HIT_COUNT - 1] == 3);
+  pn_crew_destroy(&crew);
+}
+
 static int32_t width_kernel(const void *args, int64_t begin, int64_t end) {
   _Atomic uint64_t *sum = *(_Atomic uint64_t *const *)args;
   atomic_fetch_add(sum, (uint64_t)end - (uint64_t)begin);
@@ -916,6 +947,7 @@ static int binding_main(const char *name, const char *library) {
   CHECK_RUN(test_loop_covers);
   CHECK(!strcmp(pn_parallel_runtime_name(), name));
   CHECK_RUN(test_loop_helps);
+  CHECK_RUN(test_loop_alone);
   CHECK_RUN(test_loop_extremes);
   CHECK_RUN(test_loop_status);
   CHECK_RUN(test_loop_nested);
@@ -926,7 +958,8 @@ static int binding_main(const char *name, const char *library) {
   CHECK_RUN(test_fork_amid_calls);
   if (!strcmp(name, "threads"))
     CHECK_RUN(test_thread_failure);
-  if (handle && strcmp(name, "threads") && !getenv("POLYNEST_OPENMP")) {
+  const char *choice = getenv("POLYNEST_OPENMP");
+  if (handle && (!choice || !strcmp(choice, "any"))) {
     CHECK(openmp_count() == 1);
     host_region_check(handle);
     host_count_check(handle);
@@ -996,12 +1029,13 @@ static void file_copy(const char *from, const char *to) {
 }
 
 /* A bundled copy under a hashed name, as frameworks ship it. */
-static void hashed_check(const char *path, const char *file, const char *name) {
+static void hashed_check(const char *choice, const char *path, const char *file,
+                         const char *name) {
   char directory[] = "/tmp/polynest-runtime-XXXXXX", copy[128];
   CHECK(mkdtemp(directory) != NULL);
   snprintf(copy, sizeof copy, "%s/%s", directory, file);
   file_copy(path, copy);
-  binding_spawn(NULL, name, copy);
+  binding_spawn(choice, name, copy);
   unlink(copy);
   rmdir(directory);
 }
@@ -1011,7 +1045,8 @@ static void bindings_check(void) {
   bool has_gomp = library_find("libgomp.so.1", gomp, sizeof gomp);
   bool has_omp = library_find("libomp.so.5", omp, sizeof omp);
   binding_spawn("none", "threads", "-");
-  binding_spawn(NULL,
+  binding_spawn(NULL, "threads", "-");
+  binding_spawn("any",
                 has_gomp  ? "libgomp"
                 : has_omp ? "libomp"
                           : "threads",
@@ -1020,12 +1055,15 @@ static void bindings_check(void) {
   binding_spawn("libomp", has_omp ? "libomp" : "threads", "-");
   if (has_gomp) {
     binding_spawn("none", "threads", "libgomp.so.1");
-    binding_spawn(NULL, "libgomp", "libgomp.so.1");
-    hashed_check(gomp, "libgomp-a34b3233.so.1", "libgomp");
+    binding_spawn(NULL, "threads", "libgomp.so.1");
+    binding_spawn("any", "libgomp", "libgomp.so.1");
+    hashed_check("any", gomp, "libgomp-a34b3233.so.1", "libgomp");
+    hashed_check(NULL, gomp, "libgomp-a34b3233.so.1", "threads");
   }
   if (has_omp) {
-    binding_spawn(NULL, "libomp", "libomp.so.5");
-    hashed_check(omp, "libomp-0123abcd.so", "libomp");
+    binding_spawn(NULL, "threads", "libomp.so.5");
+    binding_spawn("any", "libomp", "libomp.so.5");
+    hashed_check("any", omp, "libomp-0123abcd.so", "libomp");
   }
   if (has_gomp && has_omp) {
     binding_spawn("libomp", "libomp", "libgomp.so.1");
