@@ -162,7 +162,10 @@ static llvm::StringRef describeKind(const NestNode &node) {
     if (auto loop = dyn_cast<AffineForOp>(op))
       carries |= loop.getNumIterOperands() != 0;
     carries |= isa<vector::ReductionOp>(op);
-    multiplies |= isa<vector::FMAOp, math::FmaOp, vector::ContractionOp>(op);
+    // A sum of squares is a reduction.
+    multiplies |= isa<vector::FMAOp, math::FmaOp>(op) &&
+                  op->getOperand(0) != op->getOperand(1);
+    multiplies |= isa<vector::ContractionOp>(op);
     computes |= countOwnWork(op) != 0;
   });
   if (!hasLoop)

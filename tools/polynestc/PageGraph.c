@@ -82,6 +82,26 @@ static void make_spots(const pn_page_function_t *function, pn_graph_t *graph) {
   }
 }
 
+/* Nests that wait for no other (packs of weights) go down to where they are
+ * needed first. */
+static void lower_sources(pn_graph_t *graph, size_t nest_count) {
+  size_t *least = pn_alloc_array(nest_count, sizeof(*least));
+  bool *waits = pn_alloc_array(nest_count, sizeof(*waits));
+  for (size_t i = 0; i < graph->edge_count; ++i) {
+    size_t from = graph->edges[i].from, to = graph->edges[i].to;
+    if (from >= nest_count || to >= nest_count)
+      continue;
+    waits[to] = true;
+    if (!least[from] || graph->spots[to].rank < least[from])
+      least[from] = graph->spots[to].rank;
+  }
+  for (size_t i = 0; i < nest_count; ++i)
+    if (!waits[i] && least[i])
+      graph->spots[i].rank = least[i] - 1;
+  free(least);
+  free(waits);
+}
+
 /* Rows: nests come in program order, so that one sweep over edges sorted by
  * their ends is enough. What comes in stands one row above its first reader,
  * what goes out one below its last writer. */
@@ -103,6 +123,7 @@ static void make_ranks(pn_graph_t *graph, size_t nest_count) {
       changed = true;
     }
   }
+  lower_sources(graph, nest_count);
   for (size_t i = nest_count; i < graph->spot_count; ++i)
     spots[i].rank = spots[i].buffer->from < 0 ? SIZE_MAX : 0;
   for (size_t i = 0; i < graph->edge_count; ++i) {
