@@ -246,6 +246,8 @@ def _traced(
         raise errors.ArgumentError(
             f"kwargs is a {type(kwargs).__name__}, not a dict"
         )
+    # What torch.compile made of a module has it inside.
+    model = getattr(model, "_orig_mod", model)
     if not isinstance(model, torch.nn.Module):
         model = _Function(model)
     try:

@@ -17,6 +17,7 @@ pytest.importorskip("torch_mlir")
 
 import polynest  # noqa: E402
 from comparing import check, longest  # noqa: E402
+from conftest import ROOT, bound  # noqa: E402
 from polynest import errors, exported  # noqa: E402
 
 
@@ -346,6 +347,24 @@ def test_forms(tmp_path, function, inputs):
             agree(g, w, inputs)
         else:
             assert g == w
+
+
+@pytest.mark.parametrize("name", ["BERT-base", "DLRM", "GNN by scatter"])
+def test_whole_models(tmp_path, name):
+    pytest.importorskip("transformers")
+    sys.path.insert(0, str(ROOT / "test" / "benchmark"))
+    import model_zoo
+
+    subject = model_zoo.build(name, small=True)
+    inputs = subject.inputs(2)
+    files = polynest.export(
+        torch.compile(subject.module), inputs, tmp_path / "model.so"
+    )
+    with torch.no_grad():
+        want = subject.module(*inputs)
+    got = polynest.load(files.library)(*inputs)
+    off = (got.double() - want.double()).abs()
+    assert bool((off <= bound(want, "f32", subject.terms)).all())
 
 
 def test_op_left_to_eager(tmp_path):
