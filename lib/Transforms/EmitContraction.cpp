@@ -1282,7 +1282,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
       for (const RunLoop &run : decision.runLoops)
         open(Bounds{builder.getConstantAffineMap(run.trips), {}}, 1);
       unroll = 1;
-      for (int64_t u = 2; u <= mostOfRun && decision.isLong; ++u)
+      for (int64_t u = 2; u <= mostOfRun; ++u)
         if (decision.runPoints % u == 0)
           unroll = u;
       open(Bounds{builder.getConstantAffineMap(decision.runPoints), {}},

@@ -2,8 +2,8 @@
 // depth are read where they are, run by run: the micro-kernel carries its sums
 // through a loop over rows of the window (@stem) and one over its columns too,
 // where groups lie between (@groups). Points of depth keep their numbers in the
-// packed columns. Runs of few elements are packed (@narrow), unless it is
-// asked for that they are not.
+// packed columns. The loop over a run is unrolled, up to 8 times. Runs of few
+// elements are packed (@narrow), unless it is asked for that they are not.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | FileCheck %s
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{pack-rows=never}))' | FileCheck %s --check-prefix=NEVER
 
@@ -17,7 +17,7 @@
 //       CHECK: %[[W:.+]] = memref.alloc() {{.*}}: memref<1x27x16xf32>
 //       CHECK: %[[ROW:.+]] = affine.load %{{.+}} : memref<48xindex>
 //       CHECK: :12 = affine.for %[[U:.+]] = 0 to 3 iter_args(
-//  CHECK-NEXT: :12 = affine.for %[[K:.+]] = 0 to 9 iter_args(
+//  CHECK-NEXT: :12 = affine.for %[[K:.+]] = 0 to 9 step 3 iter_args(
 //  CHECK-NEXT: %[[POINT:.+]] = affine.apply [[$BY9]](%[[U]], %[[K]])
 //  CHECK-NEXT: %[[FAR:.+]] = affine.apply [[$BY99]](%[[U]], %[[K]])
 //  CHECK-NEXT: affine.vector_load %[[W]][%{{.+}} floordiv 16, %[[POINT]], 0]
@@ -54,7 +54,7 @@ func.func @stem(%x: memref<1x33x33x3xf32>,
 // CHECK-LABEL: func @groups
 //       CHECK: :12 = affine.for %{{.+}} = 0 to 3 iter_args(
 //  CHECK-NEXT: :12 = affine.for %{{.+}} = 0 to 3 iter_args(
-//  CHECK-NEXT: :12 = affine.for %{{.+}} = 0 to 8 iter_args(
+//  CHECK-NEXT: :12 = affine.for %{{.+}} = 0 to 8 step 8 iter_args(
 //       CHECK: memref.load %{{.+}} : memref<5184xf32>
 func.func @groups(%x: memref<18x18x2x8xf32>,
                %w: memref<2x3x3x8x24xf32> {polynest.constant},
@@ -90,7 +90,7 @@ func.func @groups(%x: memref<18x18x2x8xf32>,
 //       CHECK: :12 = affine.for %{{.+}} = 0 to 18 iter_args(
 // NEVER-LABEL: func @narrow
 //       NEVER: :12 = affine.for %{{.+}} = 0 to 3 iter_args(
-//  NEVER-NEXT: :12 = affine.for %{{.+}} = 0 to 6 iter_args(
+//  NEVER-NEXT: :12 = affine.for %{{.+}} = 0 to 6 step 6 iter_args(
 func.func @narrow(%x: memref<34x34x2xf32>,
                %w: memref<3x3x2x16xf32> {polynest.constant},
                %r: memref<32x32x16xf32> {polynest.result}) {
