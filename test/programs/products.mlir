@@ -156,6 +156,40 @@ func.func @depthwise(%x: tensor<1x7x7x6xf32>, %w: tensor<3x3x6xf32>) -> tensor<1
 
 // -----
 
+// A border of one side that is wider; rows of windows are read run by run.
+// arguments: --size 2
+func.func @stem(%x: tensor<?x25x23x3xf32>, %w: tensor<3x3x3x16xf32>) -> tensor<?x14x13x16xf32> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x25x23x3xf32>
+  %p = tensor.pad %x low[0, 1, 2, 0] high[0, 3, 2, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %z : f32
+  } : tensor<?x25x23x3xf32> to tensor<?x29x27x3xf32>
+  %e = tensor.empty(%n) : tensor<?x14x13x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x14x13x16xf32>) -> tensor<?x14x13x16xf32>
+  %r = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>} ins(%p, %w : tensor<?x29x27x3xf32>, tensor<3x3x3x16xf32>) outs(%f : tensor<?x14x13x16xf32>) -> tensor<?x14x13x16xf32>
+  return %r : tensor<?x14x13x16xf32>
+}
+
+// -----
+
+// 21 * 19 * 8 elements, of which 17 * 17 * 8 are overwritten; the border is 1.5.
+func.func @depthwise_padded(%x: tensor<1x17x17x8xf32>, %w: tensor<3x3x8xf32>) -> tensor<1x10x9x8xf32> {
+  %v = arith.constant 1.5 : f32
+  %z = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1, 2, 0] high[0, 3, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %v : f32
+  } : tensor<1x17x17x8xf32> to tensor<1x21x19x8xf32>
+  %e = tensor.empty() : tensor<1x10x9x8xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<1x10x9x8xf32>) -> tensor<1x10x9x8xf32>
+  %r = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>} ins(%p, %w : tensor<1x21x19x8xf32>, tensor<3x3x8xf32>) outs(%f : tensor<1x10x9x8xf32>) -> tensor<1x10x9x8xf32>
+  return %r : tensor<1x10x9x8xf32>
+}
+
+// -----
+
 func.func @conv_1d(%x: tensor<21xi64>, %w: tensor<4xi64>) -> tensor<18xi64> {
   %z = arith.constant 0 : i64
   %e = tensor.empty() : tensor<18xi64>
