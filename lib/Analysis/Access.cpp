@@ -905,6 +905,18 @@ getConstantRange(const Access &access) {
   return ranges;
 }
 
+bool isInBounds(const Access &access) {
+  if (!access.isAffine())
+    return false;
+  auto ranges = getConstantRange(access);
+  auto type = cast<MemRefType>(access.memref.getType());
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.isDynamicDim(d) || !ranges[d] || ranges[d]->min < 0 ||
+        ranges[d]->max >= type.getDimSize(d))
+      return false;
+  return true;
+}
+
 namespace {
 /// Lower and upper (inclusive) bound expressions while some variables move.
 struct MovingBounds {

@@ -115,6 +115,10 @@ std::optional<IndexRange> getConstantRange(mlir::Value iv);
 llvm::SmallVector<std::optional<IndexRange>, 4>
 getConstantRange(const Access &access);
 
+/// True if all that the access touches is there for any values of its loops,
+/// even if they do not run: constant bounds within a static shape.
+bool isInBounds(const Access &access);
+
 /// Affine bounds of each index while the loops in `moving` (and all loops
 /// inside them) run and everything else stays: lower[d] and upper[d] are
 /// single-result maps over `operands` (dims then symbols), upper exclusive.

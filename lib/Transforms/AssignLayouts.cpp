@@ -9,17 +9,21 @@
 // convolution over images with channels first becomes one with channels last,
 // and so do the padding, pooling and pointwise nests between.) Nests that index
 // two buffers alike carry the choice from one to the other; only where a chain
-// begins or ends in memory of the caller does a nest transpose.
-// Legal when: the buffer is an allocation that nothing but affine loads and
-// stores touches: what they touch is renamed one to one. Loops change places
-// where their bounds do not depend on each other and either all of them are
-// parallel or they make up the reduction of a contraction, whose order of
-// accumulation is free (numerics (a)).
-// Profitable when: some contraction asks for a change; of contradictory wishes
-// the one with more arithmetic wins.
-// Limits: one dimension moves; blocked layouts are left to the packs of
-// polynest-block-contractions.
-// Cost: operations, times accesses of one nest squared.
+// begins or ends in memory of the caller does a nest transpose. Constants that
+// such a nest reads again and again, but no contraction packs (the weights of a
+// depthwise convolution), are copied into the order in which its result lies,
+// so that they too are contiguous in lanes; polynest-split-constants moves the
+// copy to where constants are bound. Legal when: the buffer is an allocation
+// that nothing but affine loads and stores touches: what they touch is renamed
+// one to one. Loops change places where their bounds do not depend on each
+// other and either all of them are parallel or they make up the reduction of a
+// contraction, whose order of accumulation is free (numerics (a)). A copy reads
+// what is never written, and nothing that is not there for any values of the
+// loops. Profitable when: some contraction asks for a change; of contradictory
+// wishes the one with more arithmetic wins. The copy is made once, when
+// constants are bound. Limits: one dimension moves; blocked layouts are left to
+// the packs of polynest-block-contractions. Of constants those of static sizes
+// are copied. Cost: operations, times accesses of one nest squared.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -34,6 +38,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polynest {
@@ -59,6 +64,12 @@ using Terms = SmallVector<std::pair<Value, int64_t>, 3>;
 struct Wish {
   unsigned dim = 0;
   double weight = 0;
+};
+
+/// A load to be made from a copy that has one dimension for each of `loops`.
+struct Relayout {
+  Access access;
+  SmallVector<AffineForOp, 4> loops;
 };
 
 struct Nest {
@@ -162,8 +173,121 @@ static bool areRectangular(ArrayRef<AffineForOp> loops) {
 }
 
 //===----------------------------------------------------------------------===//
+// Constant operands of windows
+//===----------------------------------------------------------------------===//
+
+/// The loop along which all the results behind a sum lie contiguously, or null.
+static AffineForOp getResultLoop(const Nest &nest) {
+  AffineForOp found;
+  Operation *sum = nest.contraction->reductionLoops.front();
+  for (const Access &access : nest.accesses) {
+    if (!access.isWrite || sum->isAncestor(access.op))
+      continue;
+    AffineForOp lane;
+    for (AffineForOp loop : nest.contraction->parallelLoops)
+      if (mayRunTwice(loop) &&
+          getContiguity(access, loop) == Contiguity::Contiguous)
+        lane = loop;
+    if (!lane || (found && found != lane))
+      return {};
+    found = lane;
+  }
+  return found;
+}
+
+/// How to copy what a load reads so that it is contiguous along `lane`; none
+/// where it is, does not move with it, or cannot be read in front of the nest.
+static std::optional<Relayout>
+planRelayout(const Nest &nest, const Access &access, AffineForOp lane) {
+  std::optional<int64_t> stride = getStride(access, lane);
+  if (!stride || *stride == 0 || *stride == 1 || !isInBounds(access))
+    return std::nullopt;
+  Relayout relayout{access, {}};
+  SmallVector<AffineForOp, 8> loops;
+  llvm::append_range(loops, nest.contraction->parallelLoops);
+  llvm::append_range(loops, nest.contraction->reductionLoops);
+  llvm::SmallPtrSet<Value, 4> moving(llvm::from_range,
+                                     access.map.getOperands());
+  for (AffineForOp loop : loops) {
+    if (!moving.erase(loop.getInductionVar()))
+      continue;
+    if (!loop.hasConstantBounds() || loop.getConstantLowerBound() != 0 ||
+        loop.getStepAsInt() != 1)
+      return std::nullopt;
+    if (loop != lane)
+      relayout.loops.push_back(loop);
+  }
+  relayout.loops.push_back(lane);
+  if (!moving.empty())
+    return std::nullopt;
+  return relayout;
+}
+
+/// The loads of a constant operand that has no loops of its own, as a window
+/// of each channel.
+static SmallVector<Relayout, 1> planRelayouts(const Nest &nest) {
+  const Contraction &contraction = *nest.contraction;
+  SmallVector<Relayout, 1> relayouts;
+  bool leftIsWindow = contraction.left.loops.empty();
+  const ContractionOperand &window =
+      leftIsWindow ? contraction.left : contraction.right;
+  const ContractionOperand &image =
+      leftIsWindow ? contraction.right : contraction.left;
+  if (!window.loops.empty() || image.loops.empty() || contraction.guard ||
+      !isBoundOnce(window.slice))
+    return relayouts;
+  AffineForOp lane = getResultLoop(nest);
+  if (!lane)
+    return relayouts;
+  for (const Access &access : nest.accesses)
+    if (isa<AffineLoadOp>(access.op) &&
+        llvm::is_contained(window.slice, access.op))
+      if (std::optional<Relayout> relayout = planRelayout(nest, access, lane))
+        relayouts.push_back(std::move(*relayout));
+  return relayouts;
+}
+
+//===----------------------------------------------------------------------===//
 // Transform
 //===----------------------------------------------------------------------===//
+
+/// Copies what the load reads in front of the nest, and loads from there.
+static void copyOperand(AffineForOp root, const Relayout &relayout) {
+  OpBuilder builder(root);
+  auto load = cast<AffineLoadOp>(relayout.access.op);
+  Location loc = load.getLoc();
+  SmallVector<int64_t> shape;
+  SmallVector<Value> places;
+  for (AffineForOp loop : relayout.loops) {
+    shape.push_back(loop.getConstantUpperBound());
+    places.push_back(loop.getInductionVar());
+  }
+  Value copy = memref::AllocOp::create(
+      builder, loc, MemRefType::get(shape, load.getType()), ValueRange(),
+      ValueRange(), builder.getI64IntegerAttr(64));
+  AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
+  IRMapping mapping;
+  SmallVector<Value> copied;
+  for (AffineForOp loop : relayout.loops) {
+    auto over =
+        AffineForOp::create(builder, loc, 0, loop.getConstantUpperBound());
+    mapping.map(loop.getInductionVar(), over.getInductionVar());
+    copied.push_back(over.getInductionVar());
+    builder.setInsertionPoint(over.getBody()->getTerminator());
+  }
+  const AffineValueMap &map = relayout.access.map;
+  SmallVector<Value> operands =
+      llvm::map_to_vector(map.getOperands(), [&](Value operand) {
+        return mapping.lookupOrDefault(operand);
+      });
+  Value element = AffineLoadOp::create(builder, loc, load.getMemRef(),
+                                       map.getAffineMap(), operands);
+  AffineStoreOp::create(builder, loc, element, copy, identity, copied);
+  builder.setInsertionPoint(load);
+  Value value = AffineLoadOp::create(builder, loc, copy, identity, places);
+  load.replaceAllUsesWith(value);
+  load->erase();
+}
 
 /// The dimensions of a buffer in their new order.
 static SmallVector<int64_t> orderWithLast(unsigned rank, unsigned last) {
@@ -287,8 +411,12 @@ public:
   void plan();
   void apply();
 
+  /// Copies constant operands whose lanes do not lie in a row.
+  void copyOperands();
+
   /// Buffers with another layout than before.
   llvm::SmallPtrSet<Value, 16> changed;
+  unsigned numCopied = 0;
 
 private:
   void ask(Value memref, unsigned dim, double weight);
@@ -305,15 +433,20 @@ private:
 };
 } // namespace
 
+static Nest describe(AffineForOp root) {
+  Nest nest;
+  nest.root = root;
+  collectAccesses(root, nest.accesses);
+  std::string reason;
+  FailureOr<Contraction> contraction = matchContraction(root, reason);
+  if (succeeded(contraction))
+    nest.contraction = std::move(*contraction);
+  return nest;
+}
+
 LayoutPlanner::LayoutPlanner(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](AffineForOp root) {
-    Nest &nest = nests.emplace_back();
-    nest.root = root;
-    collectAccesses(root, nest.accesses);
-    std::string reason;
-    FailureOr<Contraction> contraction = matchContraction(root, reason);
-    if (succeeded(contraction))
-      nest.contraction = std::move(*contraction);
+    nests.push_back(describe(root));
     return WalkResult::skip();
   });
 }
@@ -480,13 +613,34 @@ void LayoutPlanner::apply() {
   }
 }
 
+void LayoutPlanner::copyOperands() {
+  for (Nest &nest : nests) {
+    // Loads of relaid buffers are new.
+    nest = describe(nest.root);
+    if (!nest.contraction)
+      continue;
+    for (const Relayout &relayout : planRelayouts(nest)) {
+      int64_t elements = 1;
+      for (AffineForOp loop : relayout.loops)
+        elements *= loop.getConstantUpperBound();
+      remark(RemarkKind::Applied, nest.root.getLoc(), passName,
+             "constant operand copied, contiguous along the result")
+          << arg("elements", elements);
+      copyOperand(nest.root, relayout);
+      ++numCopied;
+    }
+  }
+}
+
 namespace {
 struct AssignLayoutsPass : impl::AssignLayoutsBase<AssignLayoutsPass> {
   void runOnOperation() override {
     LayoutPlanner planner(getOperation());
     planner.plan();
     planner.apply();
+    planner.copyOperands();
     numApplied += planner.changed.size();
+    numCopied += planner.numCopied;
   }
 };
 } // namespace

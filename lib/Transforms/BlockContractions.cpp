@@ -271,20 +271,11 @@ static bool readsOnce(const ContractionOperand &operand) {
 /// even if the nest does not run.
 static bool readsInBounds(const ContractionOperand &operand) {
   return llvm::all_of(operand.slice, [](Operation *op) {
-    auto load = dyn_cast<AffineLoadOp>(op);
-    if (!load)
+    if (!isa<AffineLoadOp>(op))
       return true;
     SmallVector<Access, 1> accesses;
     collectAccesses(op, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine())
-      return false;
-    auto ranges = getConstantRange(accesses[0]);
-    MemRefType type = load.getMemRefType();
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      if (type.isDynamicDim(d) || !ranges[d] || ranges[d]->min < 0 ||
-          ranges[d]->max >= type.getDimSize(d))
-        return false;
-    return true;
+    return accesses.size() == 1 && isInBounds(accesses[0]);
   });
 }
 

@@ -194,15 +194,17 @@ static uint64_t countScalarPercent(Block *statements, AffineForOp loop,
                                    AffineForOp otherLoop, bool isContraction) {
   if (!isContiguousIn(statements, loop))
     return 0;
-  // Along the merged loop everything can run as vectors. Contractions are
-  // packed: what counts is that they write contiguously.
+  // Along the merged loop everything can run as vectors, windows that move by a
+  // few elements too. Contractions are packed: what counts is that they write
+  // contiguously.
   bool otherFollows = true;
   for (const Access &access : other.accesses) {
     if (isContraction && !access.isWrite)
       continue;
-    Contiguity contiguity = getContiguity(access, otherLoop);
-    otherFollows &= contiguity == Contiguity::Contiguous ||
-                    (contiguity == Contiguity::Invariant && !access.isWrite);
+    std::optional<int64_t> stride = getStride(access, otherLoop);
+    otherFollows &=
+        stride && (access.isWrite ? *stride == 1
+                                  : *stride >= 0 && *stride <= maxLaneStride);
   }
   if (otherFollows)
     return 0;

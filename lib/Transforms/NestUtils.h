@@ -103,6 +103,9 @@ bool haveEqualBounds(mlir::affine::AffineForOp a, mlir::affine::AffineForOp b,
 inline constexpr uint64_t dynamicTrips = 1024;
 /// Elements of one vector operation, on average over element types.
 inline constexpr uint64_t assumedLanes = 8;
+/// Elements that reads in vector lanes may be apart and still come by whole
+/// vectors, which are then shuffled.
+inline constexpr int64_t maxLaneStride = 4;
 /// Scalar cycles from which computing is dearer than moving the data.
 inline constexpr uint64_t heavyCycles = 20;
 

@@ -23,11 +23,17 @@ def AssignLayouts : Pass<"polynest-assign-layouts", "mlir::func::FuncOp"> {
     places if all are parallel, or if they make up the reduction of a
     contraction. Remarks: `applied` with dimension and rank; `declined` where
     loops have to stay.
+
+    A constant that has no loops of its own beside the other operand's (the
+    window of each channel of a depthwise convolution) is copied so that it is
+    contiguous along the loop in which the result is: `W[c,u,v]` becomes
+    `W[u,v,c]`. Remark: `applied` with the number of elements.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::memref::MemRefDialect"];
   let statistics = [
-    Statistic<"numApplied", "num-applied", "Buffers with another layout">
+    Statistic<"numApplied", "num-applied", "Buffers with another layout">,
+    Statistic<"numCopied", "num-copied", "Constants copied into another layout">
   ];
 }
 

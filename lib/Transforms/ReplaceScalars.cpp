@@ -107,19 +107,6 @@ struct Spot {
   bool isLoaded = false, isStored = false;
 };
 
-/// The location's index is within bounds whenever the loop is reached, by the
-/// constant ranges of the loops around it.
-static bool isInBounds(const Access &access) {
-  auto type = cast<MemRefType>(access.memref.getType());
-  auto ranges = getConstantRange(access);
-  for (auto [dim, range] : llvm::enumerate(ranges)) {
-    if (!range || range->min < 0 || type.isDynamicDim(dim) ||
-        range->max >= type.getDimSize(dim))
-      return false;
-  }
-  return true;
-}
-
 /// True if the location is touched unconditionally beside the loop or beside a
 /// loop around it, hence exists whenever the loop is reached.
 static bool isTouchedBeside(AffineForOp loop, const Access &access) {

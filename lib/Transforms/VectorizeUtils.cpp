@@ -165,7 +165,7 @@ LaneAccess classifyLanes(Operation *access, Value iv,
       return {LaneForm::Contiguous, 1};
     if (*delta == -1)
       return {LaneForm::Reversed, -1};
-    if (*delta >= 2 && *delta <= 4 && isa<AffineLoadOp>(access))
+    if (*delta >= 2 && *delta <= maxLaneStride && isa<AffineLoadOp>(access))
       return {LaneForm::Strided, *delta};
   }
   return {};

@@ -3,7 +3,9 @@
 // two convolutions and a pooling behind; loops run in the order in which memory
 // lies, the reduction too. What the caller sees keeps its layout (@chain's %x and
 // %r). Groups stay in front of their channels (@groups). Where one loop of a nest
-// carries a dependence its order stays (@carried). A second run changes nothing.
+// carries a dependence its order stays (@carried). Constant windows of channels
+// are copied so that they are contiguous where the result is, whatever their
+// order and first element (@window). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-assign-layouts))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-assign-layouts))' | diff %t.once -
@@ -217,6 +219,48 @@ func.func @carried(%x: memref<8x16x16xf32>,
           affine.yield %1 : f32
         }
         affine.store %0, %r[%o, %i, %j] : memref<12x14x14xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @window
+//  CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x16x16x24xf32>, %[[W:[a-z0-9]+]]: memref<3x25x3xf32>
+//       CHECK: %[[T:.+]] = memref.alloc() {alignment = 64 : i64} : memref<3x3x24xf32>
+//  CHECK-NEXT: affine.for %[[U:.+]] = 0 to 3
+//  CHECK-NEXT: affine.for %[[S:.+]] = 0 to 3
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 24
+//  CHECK-NEXT: %[[E:.+]] = affine.load %[[W]][%[[S]], %[[C]] + 1, %[[U]]]
+//  CHECK-NEXT: affine.store %[[E]], %[[T]][%[[U]], %[[S]], %[[C]]]
+//       CHECK: affine.for %[[B:.+]] = 0 to
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 14
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 24
+//  CHECK-NEXT: affine.for %[[U:.+]] = 0 to 3
+//  CHECK-NEXT: affine.for %[[S:.+]] = 0 to 3
+//   CHECK-NOT: affine.load %[[W]]
+//       CHECK: affine.load %[[T]][%[[U]], %[[S]], %[[C]]]
+//       CHECK: return
+func.func @window(%x: memref<?x16x16x24xf32>, %w: memref<3x25x3xf32> {polynest.constant},
+                 %r: memref<?x14x14x24xf32> {polynest.result}, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %b = 0 to %n {
+    affine.for %i = 0 to 14 {
+      affine.for %j = 0 to 14 {
+        affine.for %c = 0 to 24 {
+          %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %s = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %d = affine.load %x[%b, %i + %u, %j + %s, %c] : memref<?x16x16x24xf32>
+              %f = affine.load %w[%s, %c + 1, %u] : memref<3x25x3xf32>
+              %m = arith.mulf %d, %f : f32
+              %a = arith.addf %s1, %m : f32
+              affine.yield %a : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %r[%b, %i, %j, %c] : memref<?x14x14x24xf32>
+        }
       }
     }
   }

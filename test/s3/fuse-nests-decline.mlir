@@ -564,3 +564,40 @@ func.func @overlapping_rows(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %r: memref
   }
   return
 }
+
+// Windows that move by five elements do not run in vectors: what follows them
+// does, behind a row of sums.
+// CHECK-LABEL: func @far
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: affine.for %[[J:.+]] = 0 to 40
+//       CHECK: affine.for %[[U:.+]] = 0 to 3
+//       CHECK: affine.load %{{.+}}[%{{.+}}, %[[J]] * 5 + %[[U]]]
+//       CHECK: affine.for %[[J:.+]] = 0 to 40
+//       CHECK: return
+func.func @far(%x: memref<8x200xf32>, %w: memref<3xf32>,
+                   %g: memref<40xf32>, %r: memref<8x40xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8x40xf32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 40 {
+      affine.store %zero, %t[%i, %j] : memref<8x40xf32>
+      affine.for %u = 0 to 3 {
+        %a = affine.load %x[%i, %j * 5 + %u] : memref<8x200xf32>
+        %b = affine.load %w[%u] : memref<3xf32>
+        %s = affine.load %t[%i, %j] : memref<8x40xf32>
+        %m = arith.mulf %a, %b : f32
+        %n = arith.addf %s, %m : f32
+        affine.store %n, %t[%i, %j] : memref<8x40xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 40 {
+      %a = affine.load %t[%i, %j] : memref<8x40xf32>
+      %b = affine.load %g[%j] : memref<40xf32>
+      %m = arith.mulf %a, %b : f32
+      affine.store %m, %r[%i, %j] : memref<8x40xf32>
+    }
+  }
+  return
+}

@@ -7,7 +7,9 @@
 // is computed once (@diamond); unit loops do not hinder (@unit); nests in
 // between step aside (@between); nests inside scf.for merge too (@region);
 // the padding of a convolution in small groups is that of one group (@groups);
-// parts of a result's rows are written one after the other in one nest (@parts).
+// parts of a result's rows are written one after the other in one nest (@parts);
+// what follows a window that moves by a few elements stands behind each sum
+// (@strided).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -451,6 +453,43 @@ func.func @parts(%a: memref<32x100xf32>, %b: memref<32x28xf32>, %r: memref<32x12
     affine.for %j = 0 to 28 {
       %v = affine.load %b[%i, %j] : memref<32x28xf32>
       affine.store %v, %r[%i, %j + 100] : memref<32x128xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @strided
+//       CHECK: affine.for %[[I:.+]] = 0 to 8
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 40
+//       CHECK: affine.for %[[U:.+]] = 0 to 3
+//       CHECK: affine.load %{{.+}}[%[[I]], %[[J]] * 4 + %[[U]]]
+//       CHECK: }
+//   CHECK-NOT: affine.for
+//       CHECK: affine.store %{{.+}}[%[[I]], %[[J]]] : memref<8x40xf32>
+//       CHECK: return
+func.func @strided(%x: memref<8x160xf32>, %w: memref<3xf32>,
+                   %g: memref<40xf32>, %r: memref<8x40xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8x40xf32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 40 {
+      affine.store %zero, %t[%i, %j] : memref<8x40xf32>
+      affine.for %u = 0 to 3 {
+        %a = affine.load %x[%i, %j * 4 + %u] : memref<8x160xf32>
+        %b = affine.load %w[%u] : memref<3xf32>
+        %s = affine.load %t[%i, %j] : memref<8x40xf32>
+        %m = arith.mulf %a, %b : f32
+        %n = arith.addf %s, %m : f32
+        affine.store %n, %t[%i, %j] : memref<8x40xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 40 {
+      %a = affine.load %t[%i, %j] : memref<8x40xf32>
+      %b = affine.load %g[%j] : memref<40xf32>
+      %m = arith.mulf %a, %b : f32
+      affine.store %m, %r[%i, %j] : memref<8x40xf32>
     }
   }
   return
