@@ -367,12 +367,12 @@ func.func @sizes(%n: index, %m: index, %l: index, %q: memref<?x16xf32>,
     }
   }
   affine.for %i = 0 to %n {
+    %r = affine.for %j = 0 to %m iter_args(%c = %zero) -> f32 {
+      %x = affine.load %s[%i, %j] : memref<?x?xf32>
+      %t = arith.addf %c, %x : f32
+      affine.yield %t : f32
+    }
     affine.for %k = 0 to %l {
-      %r = affine.for %j = 0 to %m iter_args(%c = %zero) -> f32 {
-        %x = affine.load %s[%i, %j] : memref<?x?xf32>
-        %t = arith.addf %c, %x : f32
-        affine.yield %t : f32
-      }
       affine.store %r, %u[%i, %k] : memref<?x?xf32>
     }
   }
