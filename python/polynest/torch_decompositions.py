@@ -526,38 +526,42 @@ def _once(function):
     return wrapped
 
 
-def _sorted(x, dim, descending):
-    """Sorted values and their places, in order where equal, as eager has it."""
-    if x.dim() == 0:
-        return x.clone(), _positions(x)
-    if x.dtype in (torch.bool, torch.uint8):
-        # The text has no unsigned types.
-        values, places = aten.sort.default(x.to(torch.int16), dim, descending)
-        return values.to(x.dtype), places
-    return aten.sort.default(x, dim, descending)
+def _has_few_equals(x) -> bool:
+    """Whether equal elements are rare. Which of them comes first is not defined,
+    and eager's own choice."""
+    return x.dtype in (torch.float32, torch.float64)
 
 
 @_replaces(aten.sort.default)
-@_once
 def _sort(x, dim=-1, descending=False):
-    # Eager's order of equal booleans is its own.
-    if x.numel() == 0 or x.dtype == torch.bool:
-        return NotImplemented
-    return _sorted(x, dim, descending)
+    if x.dim() == 0:
+        return x.clone(), _positions(x)
+    return NotImplemented
 
 
 @_replaces(aten.sort.stable)
+@_once
 def _sort_stable(x, *, stable, dim=-1, descending=False):
+    """It stays what it is, so that eager, where it is left to it, keeps the
+    order of equal elements, as all sorts that are compiled do."""
     if x.numel() == 0:
         return NotImplemented
-    return _sorted(x, dim, descending)
+    if x.dim() == 0:
+        return x.clone(), _positions(x)
+    if not stable:
+        return aten.sort.default(x, dim, descending)
+    if x.dtype in (torch.bool, torch.uint8):
+        # The text has no unsigned types.
+        values, places = aten.sort.stable(
+            x.to(torch.int16), stable=True, dim=dim, descending=descending
+        )
+        return values.to(x.dtype), places
+    return NotImplemented
 
 
 @_replaces(aten.topk.default)
 def _topk(x, k, dim=-1, largest=True, sorted=True):
-    # Which of several equal elements are taken is not defined; of floats few
-    # are equal.
-    if x.numel() == 0 or not x.is_floating_point():
+    if x.numel() == 0 or not _has_few_equals(x):
         return NotImplemented
     values, places = aten.sort.default(x, dim, largest)
     if x.dim() == 0:
@@ -567,7 +571,7 @@ def _topk(x, k, dim=-1, largest=True, sorted=True):
 
 @_replaces(aten.kthvalue.default)
 def _kthvalue(x, k, dim=-1, keepdim=False):
-    if x.numel() == 0 or not x.is_floating_point():
+    if x.numel() == 0 or not _has_few_equals(x):
         return NotImplemented
     values, places = aten.sort.default(x, dim, False)
     if x.dim() == 0:
@@ -595,7 +599,7 @@ def _median_of(x, dim, keepdim, ignore_nan):
 
 def _median_dim(ignore_nan):
     def median(x, dim, keepdim=False):
-        if x.numel() == 0 or not x.is_floating_point():
+        if x.numel() == 0 or not _has_few_equals(x):
             return NotImplemented
         if x.dim() == 0:
             return x.clone(), _positions(x)

@@ -206,12 +206,22 @@ def _plain_index(node: torch.fx.Node) -> bool:
 
 
 def _orders_equals(node: torch.fx.Node) -> bool:
-    """Whether equal elements are common and their order is not defined."""
-    if node.target is aten.topk.default:
-        return not node.args[0].meta["val"].is_floating_point()
-    if node.target is aten.sort.default:
-        return node.args[0].meta["val"].dtype == torch.bool
-    return False
+    """Whether equal elements are common, and their order is not defined but can
+    be seen."""
+    if node.target not in (aten.topk.default, aten.sort.default):
+        return False
+    value = node.args[0].meta["val"]
+    if value.dtype in (torch.float32, torch.float64):
+        return False
+    # torch-mlir takes booleans for signed: true comes first.
+    if node.target is aten.topk.default or value.dtype == torch.bool:
+        return True
+    dim = node.args[1] if len(node.args) > 1 else -1
+    size = _static(value.shape[dim]) if value.dim() else 1
+    # So few are sorted by insertion, which keeps their order.
+    return (size is None or size > 16) and any(
+        u.target is not operator.getitem or u.args[1] == 1 for u in node.users
+    )
 
 
 def _writes_by_mask(node: torch.fx.Node) -> bool:
@@ -482,6 +492,8 @@ class _RegionGraph:
         for node in self.region.nodes:
             if _pairs_by_place(node):
                 copy = self._through_flat(node)
+            elif node.target is aten.sort.stable:
+                copy = self._stable_sort(node)
             else:
                 copy = self.graph.node_copy(node, lambda n: self._lookup(n))
             copy.meta = dict(node.meta)
@@ -520,6 +532,15 @@ class _RegionGraph:
         flat.meta["stack_trace"] = node.meta.get("stack_trace")
         return self._call(
             aten.view.default, (flat, sizes), node.meta["val"]
+        )
+
+    def _stable_sort(self, node: torch.fx.Node) -> torch.fx.Node:
+        """The sort that torch-mlir has, which is stable."""
+        (source,) = map_arg(node.args, self._lookup)
+        options = map_arg(node.kwargs, self._lookup)
+        return self.graph.call_function(
+            aten.sort.default,
+            (source, options.get("dim", -1), options.get("descending", False)),
         )
 
     def _placeholder(self, name: str, value: torch.Tensor) -> torch.fx.Node:

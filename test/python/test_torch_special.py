@@ -9,9 +9,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
 
 import mpmath  # noqa: E402
+from comparing import tensors  # noqa: E402
 from conftest import compiled  # noqa: E402
 
 from polynest import torch_backend  # noqa: E402
+from polynest import torch_frontend as frontend  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("fresh_torch")
 special = torch.special
@@ -224,7 +226,7 @@ def test_order(name):
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: torch.topk(x, 2), lambda x: torch.sort(x > 1, 1)],
+    [lambda x: torch.topk(x, 2), lambda x: torch.sort(x.repeat(1, 4) > 1, 1)],
 )
 def test_order_of_equals_is_eager(function):
     x = torch.tensor([[3, 1, 3, 2, 1, 3], [1, 1, 1, 2, 2, 0]])
@@ -319,3 +321,43 @@ def test_indices_of_nan_in_max_pools(rank):
 
         for h, w in zip(compiled(pool)(x), pool(x)):
             torch.testing.assert_close(h, w, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bfloat16,
+                                   torch.float16, torch.bool])
+@pytest.mark.parametrize("n", [16, 100])
+def test_sorts_of_equal_elements(dtype, n):
+    """Eager's order of equal elements is its own, where there are more than
+    it sorts by insertion."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    torch_backend.reset_reports()
+    x = torch.randint(0, 2 if dtype == torch.bool else 7, (n, 3)).to(dtype)
+    is_bool = dtype == torch.bool
+    functions = {
+        "both": (lambda x: torch.sort(x, 0), n > 16 or is_bool),
+        "indices": (lambda x: torch.argsort(x, 0, True), n > 16 or is_bool),
+        "values": (lambda x: torch.sort(x, 0)[0], is_bool),
+        "stable": (lambda x: torch.sort(x, dim=0, stable=True), False),
+    }
+    for name, (function, stays) in functions.items():
+        torch_backend.reset_reports()
+        with torch.no_grad():
+            have, want = compiled(function)(x), function(x)
+        for h, w in zip(tensors(have), tensors(want)):
+            assert torch.equal(h, w), name
+        left = {f.op for f in torch_backend.explain_fallbacks()}
+        assert bool(left) is stays, (name, torch_backend.report())
+
+
+def test_stable_sort_left_to_eager(monkeypatch):
+    original = frontend.refusal
+
+    def refusal(node):
+        return "no" if "sort" in str(node.target) else original(node)
+
+    monkeypatch.setattr(frontend, "refusal", refusal)
+    torch._dynamo.reset()
+    x = torch.randint(0, 3, (200,))
+    have = compiled(lambda x: torch.sort(x, stable=True)[1] + 1)(x)
+    assert torch.equal(have, torch.sort(x, stable=True)[1] + 1)
