@@ -177,6 +177,8 @@ def _call(function, gradients):
             outputs = run(*args, **kwargs)
             total = 0.0
             for i, out in enumerate(tensors(outputs)):
+                if out.is_complex():
+                    out = torch.view_as_real(out)
                 if out.requires_grad:
                     # Weights that tell elements apart, for every shape.
                     weight = torch.linspace(
@@ -226,7 +228,8 @@ def _compare(have, want, reference, n, values=True) -> None:
             same = torch.allclose(h, w, 1e-4, 1e-5, equal_nan=True)
         elif w.is_floating_point():
             same = _close(h, w, n) or (
-                reference is not None and _close(h, reference[i], n)
+                reference is not None
+                and (_close(h, reference[i], n) or _as_near(h, w, reference[i]))
             )
         else:
             same = torch.equal(h, w)
@@ -242,13 +245,22 @@ def _close(have, reference, n) -> bool:
     return True
 
 
+def _as_near(have, want, reference) -> bool:
+    """Whether a result is about as near to f64 as eager's own, which is further
+    off than the table allows: some gradients cancel."""
+    off, own = (
+        (t.double() - reference.double()).abs().max() for t in (have, want)
+    )
+    return bool(off <= 4 * own)
+
+
 def _brief(tensor) -> str:
     text = str(tensor.flatten()[:6].tolist())
     return text if len(text) < 120 else text[:117] + "..."
 
 
-def _in_f64(function, args, kwargs, expected):
-    """The results in f64, where their types and shapes are like eager's: what
+def _in_f64(function, args, kwargs, expected, gradients):
+    """The results, and gradients where asked, in f64, where their types and shapes are like eager's: what
     is as near to them as the table allows is right, even where eager in f32
     is not."""
     wide = torch.utils._pytree.tree_map(
@@ -258,7 +270,7 @@ def _in_f64(function, args, kwargs, expected):
         (args, kwargs),
     )
     try:
-        found = tensors(_run(function, *wide, False))
+        found = tensors(_run(function, *wide, gradients))
     except (RuntimeError, TypeError, ValueError):
         return None
     same = [
@@ -302,9 +314,9 @@ def try_sample(op, sample, lane: str) -> tuple[str, list[str]]:
     expected = _run(eager, args, kwargs, gradients)
     wide = None
     dense = all(t.layout == torch.strided for t in tensors(expected))
-    if dense and not gradients:
+    if dense:
         everything, named = _inputs(sample)
-        wide = _in_f64(forward, everything, named, tensors(expected))
+        wide = _in_f64(eager, everything, named, tensors(expected), gradients)
 
     def outcome(backend):
         compiled = torch.compile(forward, backend=backend, dynamic=False)

@@ -200,7 +200,7 @@ def page() -> str:
         "in ranks,",
         "keywords, empty and broadcast inputs), with the bounds of",
         "`test/tolerances.json`. An operator counts as its worst sample does.",
-        "Lanes are element types of the samples; `backward` is f32 with "
+        "Lanes are element types of the samples, of which all but f32 take two; `backward` is f32 with "
         "gradients.",
         "",
         "- compiled: whole, and equal to eager. views: equal, and nothing to "
