@@ -25,5 +25,8 @@ config.substitutions.append(
 config.substitutions.append(("%build", config.polynest_build_dir))
 if shutil.which("cc"):
     config.available_features.add("cc")
+# Code for another processor, run under emulation.
+if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
+    config.available_features.add("aarch64")
 if config.sanitize:
     config.available_features.add("sanitizer")

@@ -116,6 +116,35 @@ def LowerAsserts : Pass<"polynest-lower-asserts", "mlir::ModuleOp"> {
   ];
 }
 
+def LowerDots : Pass<"polynest-lower-dots"> {
+  let summary = "Multiply groups of narrow elements by the target's units";
+  let description = [{
+    A `vector.contract` of two vectors [lanes, step] into [lanes] adds up each
+    group of neighbours. It becomes calls of the first of `units` that computes
+    this for its elements, cut in the width of the unit; without one, plain
+    multiplications and additions of accumulators. Other contractions stay.
+
+    Before: `vector.contract {...} ext(%a), ext(%b), %c : vector<8x2xi32>,
+    vector<8x2xi32> into vector<8xi32>`
+    After: `%s = llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"(%a, %b)`, then
+    `arith.addi %c, %s`
+  }];
+  let options = [
+    ListOption<"units", "units", "std::string",
+               "Instructions, the best first, as FORM:BITS:HOW:INTRINSIC: a "
+               "form such as s16s16x2, the bits of a vector, 'add' if it takes "
+               "accumulators or 'sum' if it returns sums alone, and the name, "
+               "which begins with 'llvm.'">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::LLVM::LLVMDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Contractions that units compute">,
+    Statistic<"numDeclined", "num-declined", "Contractions in plain form">
+  ];
+}
+
 def LowerEntries : Pass<"polynest-lower-entries", "mlir::ModuleOp"> {
   let summary = "Emit the C symbols of entries and the calls of kernels";
   let description = [{

@@ -6,6 +6,7 @@
 #include "Support/Error.h"
 #include "Support/Names.h"
 #include "Target/CostModel.h"
+#include "Target/DotUnits.h"
 #include "Target/Row.h"
 
 #include <inttypes.h>
@@ -55,8 +56,11 @@ typedef struct pn_pass_row {
   const char *fixed_options;
   /* Set of the target's numbers, as TAKES() names them. */
   unsigned numbers;
-  /* Appends further options; NULL for none. */
-  void (*print_options)(pn_buffer_t *buffer, const pn_target_info_t *target);
+  /* Appends further options behind those that stand from `begin` on; NULL for
+   * none. */
+  void (*print_options)(pn_buffer_t *buffer, size_t begin,
+                        const pn_target_info_t *target,
+                        const pn_compile_options_t *options);
   /* An optimization: left out at PN_OPT_PLAIN, and may be disabled by name. */
   bool is_optimization;
   /* Changes values in ways that PN_NUMERICS_STRICT does not allow. */
@@ -118,13 +122,19 @@ static void begin_option(pn_buffer_t *buffer, size_t begin) {
     pn_buffer_append_text(buffer, " ");
 }
 
-static void print_fence_options(pn_buffer_t *buffer,
-                                const pn_target_info_t *target) {
+static void print_fence_options(pn_buffer_t *buffer, size_t begin,
+                                const pn_target_info_t *target,
+                                const pn_compile_options_t *options) {
+  (void)options;
+  begin_option(buffer, begin);
   pn_buffer_printf(buffer, "intrinsic=%s", pn_model_stream_fence_name(target));
 }
 
-static void print_target_options(pn_buffer_t *buffer,
-                                 const pn_target_info_t *target) {
+static void print_target_options(pn_buffer_t *buffer, size_t begin,
+                                 const pn_target_info_t *target,
+                                 const pn_compile_options_t *options) {
+  (void)options;
+  begin_option(buffer, begin);
   pn_buffer_printf(buffer, "target=%s", target->name);
   const char *before = " features=";
   for (size_t i = 0; i < pn_target_feature_count(); ++i) {
@@ -132,6 +142,38 @@ static void print_target_options(pn_buffer_t *buffer,
       continue;
     pn_buffer_printf(buffer, "%s%s", before, pn_target_feature_name(i));
     before = ",";
+  }
+}
+
+/* The forms of dot products that the target has units for, each once. */
+static void print_dot_forms(pn_buffer_t *buffer, size_t begin,
+                            const pn_target_info_t *target,
+                            const pn_compile_options_t *options) {
+  const pn_dot_unit_t *unit;
+  const char *last = NULL;
+  for (size_t i = 0; (unit = pn_dot_unit_get(target, i)) != NULL; ++i) {
+    bool is_new = !last || strcmp(last, unit->form) != 0;
+    if (!is_new || (!unit->is_exact && options->numerics == PN_NUMERICS_STRICT))
+      continue;
+    if (!last)
+      begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s%s", last ? "," : "dots=", unit->form);
+    last = unit->form;
+  }
+}
+
+/* The units themselves. */
+static void print_dot_units(pn_buffer_t *buffer, size_t begin,
+                            const pn_target_info_t *target,
+                            const pn_compile_options_t *options) {
+  (void)options;
+  const pn_dot_unit_t *unit;
+  for (size_t i = 0; (unit = pn_dot_unit_get(target, i)) != NULL; ++i) {
+    if (i == 0)
+      begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s%s:%d:%s:%s", i ? "," : "units=", unit->form,
+                     (int)unit->bits, unit->adds_up ? "add" : "sum",
+                     unit->intrinsic);
   }
 }
 
@@ -220,6 +262,7 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(LOAD_PORTS) |
                 TAKES(L1_SIZE) | TAKES(L2_SIZE) | TAKES(CORES),
+     .print_options = print_dot_forms,
      .is_optimization = true},
     {.flag = "polynest-split-constants", .is_optimization = true},
     {.flag = "polynest-split-sums", .anchor = ON_FUNC, .is_optimization = true},
@@ -288,6 +331,7 @@ static const pn_pass_row_t s5_rows[] = {
      .anchor = ON_FUNC,
      .is_optimization = true},
     {.flag = "polynest-lower-math"},
+    {.flag = "polynest-lower-dots", .print_options = print_dot_units},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-lower-asserts"},
     {.flag = "arith-emulate-unsupported-floats",
@@ -410,9 +454,11 @@ static pn_error_t *unknown_optimization(pn_name_t name) {
 
 static void append_options(const pn_pass_row_t *row,
                            const pn_target_info_t *target,
+                           const pn_compile_options_t *options,
                            pn_buffer_t *buffer) {
   if (!row->fixed_options && !row->numbers && !row->print_options)
     return;
+  size_t before = buffer->size;
   pn_buffer_append_text(buffer, "{");
   size_t begin = buffer->size;
   if (row->fixed_options)
@@ -425,19 +471,21 @@ static void append_options(const pn_pass_row_t *row,
     begin_option(buffer, begin);
     pn_buffer_printf(buffer, "%s=%" PRId64, number_options[i], value);
   }
-  if (row->print_options) {
-    begin_option(buffer, begin);
-    row->print_options(buffer, target);
-  }
-  pn_buffer_append_text(buffer, "}");
+  if (row->print_options)
+    row->print_options(buffer, begin, target, options);
+  if (buffer->size == begin)
+    buffer->size = before;
+  else
+    pn_buffer_append_text(buffer, "}");
 }
 
 static void append_row(const pn_pass_row_t *row, const pn_target_info_t *target,
+                       const pn_compile_options_t *options,
                        pn_buffer_t *buffer) {
   if (row->anchor)
     pn_buffer_printf(buffer, "%s(", row->anchor);
   pn_buffer_append_text(buffer, row->flag);
-  append_options(row, target, buffer);
+  append_options(row, target, options, buffer);
   if (row->anchor)
     pn_buffer_append_text(buffer, ")");
 }
@@ -464,7 +512,7 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
       continue;
     if (options->time_nests ? row->is_untimed : row->is_timed)
       continue;
-    append_row(row, target, buffer);
+    append_row(row, target, options, buffer);
     pn_buffer_append_text(buffer, ",");
   }
   if (options->verify_stages)

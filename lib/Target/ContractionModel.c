@@ -127,6 +127,17 @@ static bool cut_exactly(const pn_model_loops_t *loops, int64_t points,
   }
 }
 
+pn_model_loops_t
+pn_model_depth_points(const pn_model_contraction_t *contraction) {
+  pn_model_loops_t points = contraction->k;
+  if (contraction->step > 1 && points.count > 0 &&
+      points.count <= PN_MODEL_MAX_LOOPS) {
+    int64_t *trips = &points.trips[points.count - 1];
+    *trips = *trips > 0 ? ceil_div(*trips, contraction->step) : *trips;
+  }
+  return points;
+}
+
 static double product_of(const pn_model_loops_t *loops) {
   double product = 1;
   for (int32_t i = 0; i < loops->count; ++i)
@@ -208,9 +219,10 @@ static bool cut_result(const pn_model_core_t *core,
 static bool cut_depth(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction, int64_t asked,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
   int64_t row = (int64_t)core->accumulator_bytes * (tile->nr + 2 * tile->mr);
   int64_t most = share_bytes(&core->caches[0]) * 3 / 4 / row;
-  return cut_as(&contraction->k, asked, max_i64(most, 16), core->lanes, out_k);
+  return cut_as(&points, asked, max_i64(most, 16), core->lanes, out_k);
 }
 
 /* Cuts m and n anew where writing the result counts: micro-tiles one after the
@@ -219,7 +231,8 @@ static void cut_along_rows(const pn_model_core_t *core,
                            const pn_model_contraction_t *contraction,
                            pn_model_contraction_plan_t *plan) {
   const pn_model_tile_t *tile = &plan->tile;
-  double depth = product_of(&contraction->k);
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  double depth = product_of(&points);
   int64_t l2 = share_bytes(&core->caches[1]);
   double batch =
       contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
@@ -253,6 +266,7 @@ static const char *why_not_asked(const pn_model_core_t *core,
   if (asked->mr < 0 || asked->mr > max_tile_rows || asked->vectors < 0 ||
       asked->vectors > max_tile_vectors)
     return "a tile has 1 to 12 rows and 1 to 4 vectors";
+  const pn_model_loops_t depth = pn_model_depth_points(contraction);
   if (asked->mr > 0 &&
       !pn_model_tile_cost(core, asked->mr, asked->vectors, &tile))
     return "the tile takes more registers than there are";
@@ -261,7 +275,7 @@ static const char *why_not_asked(const pn_model_core_t *core,
   if ((asked->rows > 0 && !cut_exactly(&contraction->m, asked->rows, &block)) ||
       (asked->columns > 0 &&
        !cut_exactly(&contraction->n, asked->columns, &block)) ||
-      (asked->depth > 0 && !cut_exactly(&contraction->k, asked->depth, &block)))
+      (asked->depth > 0 && !cut_exactly(&depth, asked->depth, &block)))
     return "a block is not whole iterations of its loops";
   return NULL;
 }
@@ -289,11 +303,15 @@ static bool plan_tile(const pn_model_core_t *core,
     cut_along_rows(core, contraction, plan);
   double tiles = count_units(&contraction->m, &plan->m, tile->mr) *
                  count_units(&contraction->n, &plan->n, tile->nr);
-  double useful = product_of(&contraction->m) * product_of(&contraction->n);
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  double depth = product_of(&points);
+  double step = contraction->step > 1 ? contraction->step : 1;
+  double useful = product_of(&contraction->m) * product_of(&contraction->n) *
+                  product_of(&contraction->k);
   double cycles =
       fmax(tile->cycles_per_k, latency_slack * core->fma_latency_cycles);
-  plan->fma_cycles = tiles * product_of(&contraction->k) * cycles;
-  plan->useful_share = useful / (tiles * tile->mr * tile->nr);
+  plan->fma_cycles = tiles * depth * cycles;
+  plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
   *out_loads = tiles * (tile->mr + tile->vectors);
   return true;
 }
@@ -373,7 +391,9 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
   if (parts < 2)
     return 0;
   /* Whole vectors, so that rows are read in place and nothing is left over. */
-  int64_t unit = contraction->k.count == 1 ? core->lanes : 1;
+  int64_t unit = contraction->k.count == 1
+                     ? core->lanes * max_i64(contraction->step, 1)
+                     : 1;
   for (int64_t more = parts; more <= 2 * parts && more <= (int64_t)most; ++more)
     if (trips % more == 0 && trips / more % unit == 0)
       return trips / more;
@@ -435,7 +455,8 @@ static cut_list_t list_columns(const pn_model_contraction_t *contraction,
 
 static cut_list_t list_depths(const pn_model_core_t *core,
                               const pn_model_contraction_t *contraction) {
-  return list_cuts(&contraction->k, core->lanes, 16);
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return list_cuts(&points, core->lanes, 16);
 }
 
 /* Tilings that are collected; only legal ones are. */

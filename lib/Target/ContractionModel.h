@@ -53,7 +53,15 @@ typedef struct pn_model_contraction {
   int64_t batch;    /* iterations of loops around all; 0: unknown */
   int32_t cores;    /* of the target; blocks of C enough for all of them */
   bool packs_ahead; /* packed columns may serve all blocks of rows */
+  /* Iterations of the innermost loop of k that one instruction takes, which lie
+   * side by side in one packed word of an accumulator's size; 0 is 1. Points of
+   * k are such words, the last of a loop filled up. */
+  int32_t step;
 } pn_model_contraction_t;
+
+/* The loops of k in points: the innermost runs from word to word. */
+pn_model_loops_t
+pn_model_depth_points(const pn_model_contraction_t *contraction);
 
 typedef struct pn_model_contraction_plan {
   pn_model_tile_t tile;
@@ -67,8 +75,9 @@ typedef struct pn_model_contraction_plan {
  *   kc  <= L1 share: (nr + 2 mr) * kc * S in three quarters of L1
  *   C block: at most a quarter of L2 and 192 KiB, 16 to 128 rows, 1024 columns
  *   packed columns: nc * kc * S at most half of L2 and 256 KiB
- *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k *
+ *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * points of k *
  *            max(cycles_per_k, 1.25 FMA latencies)
+ * S is the size of an accumulator, and of a packed word.
  * Ties within 1 %: fewer loads. Blocks of C are halved until there are four for
  * each core or they hold less than 64 x 64.
  *

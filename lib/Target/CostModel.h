@@ -32,9 +32,11 @@ typedef struct pn_model_core {
   int32_t fma_ports;
   int32_t fma_latency_cycles;
   int32_t load_ports;
-  bool lane_operand; /* FMA takes one lane of a register (Arm), so that a
-                        vector load brings `lanes` elements of A; without it
-                        each element of A costs one broadcast load (x86) */
+  bool lane_operand;  /* FMA takes one lane of a register (Arm), so that a
+                         vector load brings `lanes` elements of A; without it
+                         each element of A costs one broadcast load (x86) */
+  int32_t extra_rows; /* of accumulators beside those of a tile's rows, which
+                         a value that stands still multiplies */
   pn_target_cache_t caches[3];
   int32_t usable_llc_kib; /* one core's share of the last level */
   int32_t l2_bytes_per_cycle;
@@ -69,8 +71,9 @@ bool pn_model_tile_low2016(const pn_model_core_t *core, int32_t *out_mr,
                            int32_t *out_nr);
 
 /* The cost of one given tile; false where it does not fit the registers.
- *   registers = mr*v + v + a, a = 1 (broadcast) or ceil(mr/lanes)
- *   cycles_per_k = max(mr*v/ports, latency, loads/load_ports),
+ *   registers = mr*v + v + a, a = 1 (broadcast) or ceil(mr/lanes); e extra
+ *   rows take e*v + 1 more
+ *   cycles_per_k = max((mr+e)*v/ports, latency, loads/load_ports),
  *   loads = v + mr (broadcast) or v + ceil(mr/lanes) */
 bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,
                         int32_t vectors, pn_model_tile_t *out_tile);

@@ -6,7 +6,9 @@
 // buffer of accumulators, and for each block of the reduction both operands
 // packed in the order in which a micro-kernel of vector FMAs reads them. Packs
 // evaluate the operand's whole expression (casts, dequantization, padding), so
-// that there is one micro-kernel for each type of accumulator. What starts the
+// that there is one micro-kernel for each type of accumulator; and one for each
+// form of dot product that the target has, whose operands are packed as words
+// of a few narrow elements. What starts the
 // sums, and what is done with them, stays scalar code over the block, for the
 // vectorizer.
 // Legal when: the form is that of Analysis/Contraction.h and no parallel loop
@@ -31,8 +33,12 @@
 #include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
 
 namespace polynest {
 #define GEN_PASS_DEF_BLOCKCONTRACTIONS
@@ -150,14 +156,32 @@ static pn_model_loops_t describe(ArrayRef<AffineForOp> loops) {
   return described;
 }
 
-LoopGroup makeGroup(ArrayRef<AffineForOp> loops,
-                    const pn_model_block_t *block) {
+/// Counts points of several iterations.
+static void countParts(CutLoop &cut, int64_t part) {
+  if (part == 1)
+    return;
+  auto pointsOf = [&](int64_t count) { return llvm::divideCeil(count, part); };
+  cut.part = part;
+  cut.iterations = cut.trips;
+  cut.hasRest = cut.divisor % part != 0;
+  if (cut.most)
+    cut.most = pointsOf(*cut.most);
+  if (cut.trips)
+    cut.trips = pointsOf(*cut.trips);
+  cut.fewest = pointsOf(cut.fewest);
+  cut.divisor = cut.trips ? *cut.trips : cut.hasRest ? 1 : cut.divisor / part;
+}
+
+LoopGroup makeGroup(ArrayRef<AffineForOp> loops, const pn_model_block_t *block,
+                    int64_t part) {
   LoopGroup group;
   int64_t weight = 1;
   for (size_t i = loops.size(); i-- > 0;) {
     CutLoop cut;
     cut.loop = loops[i];
     countTrips(cut);
+    if (i + 1 == loops.size())
+      countParts(cut, part);
     if (block && int64_t(i) >= block->level) {
       cut.tile = int64_t(i) == block->level ? block->tile : *cut.trips;
       cut.weight = weight;
@@ -182,7 +206,7 @@ static std::optional<int64_t> getPointStep(const LoopGroup &group,
         getStridePerUnit(access, loop.getInductionVar());
     if (!stride)
       return std::nullopt;
-    int64_t each = *stride * loop.getStepAsInt();
+    int64_t each = *stride * loop.getStepAsInt() * cut.part;
     if (!step)
       step = each / cut.weight;
     if (*step * cut.weight != each)
@@ -214,11 +238,33 @@ static bool findRuns(Blocking &decision, const Access &access) {
   return decision.runPoints > 0;
 }
 
+/// The value that an operation extends as the element says, else null.
+static Value getExtended(Value value, const DotElement &element) {
+  Operation *op = value.getDefiningOp();
+  bool isKind =
+      element.kind == DotKind::Signed     ? isa_and_nonnull<arith::ExtSIOp>(op)
+      : element.kind == DotKind::Unsigned ? isa_and_nonnull<arith::ExtUIOp>(op)
+                                          : isa_and_nonnull<arith::ExtFOp>(op);
+  if (!isKind ||
+      op->getOperand(0).getType() != element.getType(value.getContext()))
+    return {};
+  return op->getOperand(0);
+}
+
 /// True if rows may be read where they are: a plain load of the accumulator's
-/// type, contiguous along a block of the depth or runs of it.
+/// type, contiguous along a block of the depth or runs of it, or of narrow
+/// elements that fill words, contiguous along a block.
 static bool readsInPlace(Blocking &decision) {
-  auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
-  if (!load || load.getType() != decision.contraction.getType() ||
+  Value value = decision.rowSide().value;
+  Type type = decision.contraction.getType();
+  if (decision.dot) {
+    value = getExtended(value, decision.dot->row);
+    if (!value || decision.depth.loops.back().hasRest)
+      return false;
+    type = value.getType();
+  }
+  auto load = value.getDefiningOp<AffineLoadOp>();
+  if (!load || load.getType() != type ||
       !load.getMemRefType().getLayout().isIdentity())
     return false;
   SmallVector<Access, 1> accesses;
@@ -229,7 +275,8 @@ static bool readsInPlace(Blocking &decision) {
   decision.runLoops.clear();
   std::optional<int64_t> depth = getPointStep(decision.depth, accesses[0]);
   std::optional<int64_t> rows = getPointStep(decision.rows, accesses[0]);
-  if (!(depth && *depth == 1) && !findRuns(decision, accesses[0]))
+  if (!(depth && *depth == decision.step()) &&
+      (decision.dot || !findRuns(decision, accesses[0])))
     return false;
   int64_t offset;
   SmallVector<int64_t> strides;
@@ -293,6 +340,11 @@ static bool canPackAhead(const Blocking &decision) {
   bool isFixed = isConstant(decision.columns) && isConstant(decision.depth);
   bool isShared = decision.aheadPoint != decision.contraction.root &&
                   isBounded(decision.columns) && isBounded(decision.depth);
+  // What is packed for the most that they need would fill up a last word, which
+  // the rows fill up with zeros; NaN among it must not meet these.
+  const CutLoop &deep = decision.depth.loops.back();
+  if (deep.hasRest && !deep.iterations)
+    return false;
   return isConstant(decision.batch) && (isFixed || isShared) &&
          readsOnce(decision.columnSide()) &&
          ((isFixed && isConstant(decision.rows)) ||
@@ -329,6 +381,15 @@ static AffineLoadOp getCastLoad(const ContractionOperand &operand) {
   return found;
 }
 
+/// True if a loop may be cut in whole vectors and a rest: a rest begins at one
+/// affine place only where full blocks have none.
+static bool splitsInVectors(const Blocking &decision, const CutLoop &cut) {
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  return cut.tile >= lanes &&
+         (cut.isWhole() || (cut.isEven() && !cut.hasRest) ||
+          cut.tile % lanes == 0);
+}
+
 /// True if whole squares of vectors may be loaded along the depth and turned in
 /// registers: a plain load, contiguous along the innermost depth loop only.
 static bool shouldTranspose(const Blocking &decision) {
@@ -338,19 +399,194 @@ static bool shouldTranspose(const Blocking &decision) {
     return false;
   const CutLoop &deep = decision.depth.loops.back();
   const CutLoop &wide = decision.columns.loops.back();
-  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
-  // A rest begins at one affine place only where full blocks have none.
-  auto splits = [&](const CutLoop &cut) {
-    return cut.tile >= lanes &&
-           (cut.isWhole() || cut.isEven() || cut.tile % lanes == 0);
-  };
   AffineForOp deepLoop = deep.loop, wideLoop = wide.loop;
   std::optional<int64_t> alongDepth =
       getSliceStride(decision.columnSide(), deepLoop);
   std::optional<int64_t> alongColumns =
       getSliceStride(decision.columnSide(), wideLoop);
   return alongDepth && *alongDepth == 1 && alongColumns && *alongColumns != 1 &&
-         splits(deep) && splits(wide);
+         splitsInVectors(decision, deep) && splitsInVectors(decision, wide);
+}
+
+/// True if whole vectors may be loaded along the depth of each row and become
+/// words.
+static bool canPackRuns(const Blocking &decision) {
+  AffineLoadOp load = getCastLoad(decision.rowSide());
+  std::optional<int64_t> alongDepth =
+      getSliceStride(decision.rowSide(), decision.depthLoops.back());
+  return decision.dot && decision.rowMode == RowMode::PackedByRow && load &&
+         VectorType::isValidElementType(load.getType()) &&
+         load.getType().getIntOrFloatBitWidth() % 8 == 0 && alongDepth &&
+         *alongDepth == 1 &&
+         splitsInVectors(decision, decision.depth.loops.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Dot products of narrow elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Whole numbers from `low` to `high`.
+struct NumberRange {
+  int64_t low = 0, high = 0;
+};
+} // namespace
+
+/// Numbers far below what 64 bits hold, so that sums and products of two are
+/// exact.
+static constexpr int64_t mostNumber = int64_t(1) << 30;
+
+/// The numbers that an operation may return, from those of its operands as
+/// numbers with a sign.
+static std::optional<NumberRange> combineRanges(Operation *op, NumberRange a,
+                                                NumberRange b) {
+  if (isa<arith::AddIOp>(op))
+    return NumberRange{a.low + b.low, a.high + b.high};
+  if (isa<arith::SubIOp>(op))
+    return NumberRange{a.low - b.high, a.high - b.low};
+  if (isa<arith::MaxSIOp>(op))
+    return NumberRange{std::max(a.low, b.low), std::max(a.high, b.high)};
+  if (isa<arith::MinSIOp>(op))
+    return NumberRange{std::min(a.low, b.low), std::min(a.high, b.high)};
+  if (isa<arith::MulIOp>(op)) {
+    const int64_t ends[] = {a.low * b.low, a.low * b.high, a.high * b.low,
+                            a.high * b.high};
+    return NumberRange{*llvm::min_element(ends), *llvm::max_element(ends)};
+  }
+  return std::nullopt;
+}
+
+/// The numbers that a value may be, taken with a sign, as far as the code that
+/// computes it tells; none where they may be large.
+static std::optional<NumberRange> getNumberRange(Value value,
+                                                 unsigned depth = 0) {
+  auto type = dyn_cast<IntegerType>(value.getType());
+  if (!type || type.getWidth() > 64 || depth > 6)
+    return std::nullopt;
+  std::optional<NumberRange> range;
+  Operation *op = value.getDefiningOp();
+  auto rangeOf = [&](unsigned i) {
+    return getNumberRange(op->getOperand(i), depth + 1);
+  };
+  IntegerAttr constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    APInt number = constant.getValue();
+    if (number.getSignificantBits() <= 31)
+      range = NumberRange{number.getSExtValue(), number.getSExtValue()};
+  } else if (isa_and_nonnull<arith::ExtSIOp>(op)) {
+    range = rangeOf(0);
+  } else if (isa_and_nonnull<arith::ExtUIOp>(op)) {
+    range = rangeOf(0);
+    unsigned bits = op->getOperand(0).getType().getIntOrFloatBitWidth();
+    if (!range || range->low < 0)
+      range = bits <= 16 ? std::optional(NumberRange{0, (1 << bits) - 1})
+                         : std::nullopt;
+  } else if (isa_and_nonnull<arith::SelectOp>(op)) {
+    std::optional<NumberRange> a = rangeOf(1), b = rangeOf(2);
+    if (a && b)
+      range = NumberRange{std::min(a->low, b->low), std::max(a->high, b->high)};
+  } else if (op && op->getNumOperands() == 2 && op->getNumResults() == 1) {
+    std::optional<NumberRange> a = rangeOf(0), b = rangeOf(1);
+    if (a && b)
+      range = combineRanges(op, *a, *b);
+  }
+  if (range && (range->low < -mostNumber || range->high > mostNumber))
+    range = std::nullopt;
+  // What does not fit the type wraps around.
+  unsigned bits = type.getWidth();
+  if (bits > 30)
+    return range;
+  int64_t most = (int64_t(1) << (bits - 1)) - 1;
+  if (range && range->low >= -most - 1 && range->high <= most)
+    return range;
+  return NumberRange{-most - 1, most};
+}
+
+/// True if every value of the operand, or its negative, is an element.
+static bool fitsElement(Value value, const DotElement &element, bool negates) {
+  if (element.isFloat())
+    return bool(getExtended(value, element));
+  std::optional<NumberRange> range = getNumberRange(value);
+  if (!range)
+    return false;
+  if (negates)
+    range = NumberRange{-range->high, -range->low};
+  int64_t half = int64_t(1) << (element.bits - 1);
+  bool isSigned = element.kind == DotKind::Signed;
+  return range->low >= (isSigned ? -half : 0) &&
+         range->high < (isSigned ? half : 2 * half);
+}
+
+/// Of words of `step` iterations of the loop, how much is not filled up; 0 if
+/// that is not known.
+static double getFilledShare(AffineForOp loop, int64_t step) {
+  CutLoop cut;
+  cut.loop = loop;
+  countTrips(cut);
+  if (cut.divisor % step == 0)
+    return 1;
+  int64_t trips = cut.most.value_or(1024);
+  return double(trips) / double(llvm::alignTo(uint64_t(trips), uint64_t(step)));
+}
+
+/// How a form holds both operands, if it does: as they are; or, where rows have
+/// a sign and the unit wants none, or the other way round, with rows moved by
+/// half of all numbers.
+static std::optional<DotChoice> fitForm(const Blocking &decision,
+                                        const DotForm &form) {
+  const Contraction &contraction = decision.contraction;
+  Type type = contraction.getType();
+  if (form.left.isFloat() != isa<FloatType>(type) ||
+      type.getIntOrFloatBitWidth() != 32)
+    return std::nullopt;
+  auto fits = [&](const DotElement &row, const DotElement &column) {
+    return fitsElement(decision.rowSide().value, row, /*negates=*/false) &&
+           fitsElement(decision.columnSide().value, column,
+                       contraction.subtracts);
+  };
+  const std::pair<DotElement, DotElement> places[] = {{form.left, form.right},
+                                                      {form.right, form.left}};
+  for (const auto &[row, column] : places)
+    if (fits(row, column))
+      return DotChoice{row, column, form.step};
+  for (const auto &[row, column] : places) {
+    bool isSigned = row.kind == DotKind::Signed;
+    DotElement other = row;
+    other.kind = isSigned ? DotKind::Unsigned : DotKind::Signed;
+    int64_t half = int64_t(1) << (row.bits - 1);
+    if (!row.isFloat() && fits(other, column))
+      return DotChoice{row, column, form.step, isSigned ? -half : half};
+  }
+  return std::nullopt;
+}
+
+/// Chooses among the target's forms that hold both operands the one with the
+/// longest step, and the loop whose iterations share words: the innermost,
+/// unless another one fills them better.
+static void chooseDot(Blocking &decision, ArrayRef<DotForm> forms) {
+  decision.depthLoops = decision.contraction.reductionLoops;
+  decision.dot = std::nullopt;
+  for (const DotForm &form : forms) {
+    std::optional<DotChoice> choice = fitForm(decision, form);
+    bool isBetter =
+        choice && (!decision.dot || choice->step > decision.dot->step ||
+                   (choice->step == decision.dot->step && !choice->rowOffset &&
+                    decision.dot->rowOffset));
+    if (isBetter)
+      decision.dot = choice;
+  }
+  if (!decision.dot)
+    return;
+  // Another loop innermost may cost contiguous rows.
+  constexpr double muchBetter = 1.1;
+  auto *best = &decision.depthLoops.back();
+  double share = getFilledShare(*best, decision.step()) * muchBetter;
+  for (AffineForOp &loop : decision.depthLoops)
+    if (getFilledShare(loop, decision.step()) > share) {
+      share = getFilledShare(loop, decision.step());
+      best = &loop;
+    }
+  std::rotate(best, best + 1, decision.depthLoops.end());
 }
 
 //===----------------------------------------------------------------------===//
@@ -468,13 +704,13 @@ static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
   bool isInPlace = readsInPlace(decision) &&
                    (decision.runPoints == 0 || decision.runPoints >= leastRun);
-  std::optional<int64_t> alongDepth = getSliceStride(
-      side, AffineForOp(decision.contraction.reductionLoops.back()));
+  std::optional<int64_t> alongDepth =
+      getSliceStride(side, decision.depthLoops.back());
   bool isAlongDepth = alongDepth && *alongDepth == 1;
   // Whole rows are contiguous as they are.
   bool isCopied =
       !isInPlace || !isWhole(decision.depth) || decision.runPoints > 0;
-  if (isCopied && isAlongDepth && isBoundOnce(side.slice) &&
+  if (isCopied && (isAlongDepth || decision.dot) && isBoundOnce(side.slice) &&
       canPackRowsAhead(decision))
     return RowMode::Ahead;
   if (isInPlace)
@@ -508,6 +744,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
   core.lanes = core.lanes * 4 / bytes;
   core.element_bytes = core.accumulator_bytes = bytes;
+  core.extra_rows = decision.dot && decision.dot->rowOffset ? 1 : 0;
   // A product that is no part of a multiply-add takes a register.
   if (isa<IntegerType>(contraction.getType()))
     --core.vector_registers;
@@ -515,14 +752,15 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                  countPoints(getLoopsAround(contraction.root), 16);
   pn_model_contraction_t shape = {describe(decision.rowSide().loops),
                                   describe(decision.columnSide().loops),
-                                  describe(contraction.reductionLoops),
+                                  describe(decision.depthLoops),
                                   int64_t(std::min(batch, double(INT32_MAX))),
                                   machine.cores,
-                                  /*packs_ahead=*/false};
+                                  /*packs_ahead=*/false,
+                                  int32_t(decision.step())};
   decision.batch = makeGroup(contraction.batchLoops, nullptr);
   decision.rows = makeGroup(decision.rowSide().loops, nullptr);
   decision.columns = makeGroup(decision.columnSide().loops, nullptr);
-  decision.depth = makeGroup(contraction.reductionLoops, nullptr);
+  decision.depth = makeGroup(decision.depthLoops, nullptr, decision.step());
   decision.aheadPoint = findAheadPoint(decision, machine.cores);
   shape.packs_ahead = asked.columns != "block" && canPackAhead(decision);
   const char *reason = nullptr;
@@ -534,7 +772,8 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   }
   decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
-  decision.depth = makeGroup(contraction.reductionLoops, &decision.plan.k);
+  decision.depth =
+      makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
   decision.rowMode = chooseRowMode(decision);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
@@ -546,8 +785,10 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     return why.str();
   }
   decision.transposes = shouldTranspose(decision);
+  decision.packsRuns = canPackRuns(decision);
   AffineForOp root = contraction.root;
-  if (getLoopsAround(root).empty() && canSplitDepth(contraction))
+  if (getLoopsAround(root).empty() && canSplitDepth(contraction) &&
+      decision.depthLoops.front() == contraction.reductionLoops.front())
     decision.depthPart = pn_model_depth_part(&core, &shape, &decision.plan);
   // A reduction that may be empty leaves the buffer as it is.
   decision.startsEven =
@@ -589,7 +830,7 @@ struct BlockContractionsPass
       return failure();
     if (failed(checkPowerOfTwo(context, "vector-width-bits", vectorWidthBits)))
       return failure();
-    if (failed(readAskedFor(context)))
+    if (failed(readAskedFor(context)) || failed(readForms(context)))
       return failure();
     machine.core = {};
     machine.core.element_bytes = machine.core.accumulator_bytes = 4;
@@ -629,6 +870,20 @@ struct BlockContractionsPass
                     blockColumns, blockDepth};
     asked.columns = packColumns.getValue();
     asked.rows = packRows.getValue();
+    return success();
+  }
+
+  /// Reads the forms of dot products that the target has.
+  LogicalResult readForms(MLIRContext *context) {
+    forms.clear();
+    for (const std::string &text : dots) {
+      std::optional<DotForm> form = parseDotForm(text);
+      if (!form)
+        return emitError(UnknownLoc::get(context))
+               << "option dots holds '" << text
+               << "'; it takes forms such as s16s16x2, u8s8x4 or bf16bf16x2";
+      forms.push_back(*form);
+    }
     return success();
   }
 
@@ -673,6 +928,7 @@ struct BlockContractionsPass
     if (!why.empty())
       return why;
     chooseSides(decision);
+    chooseDot(decision, forms);
     why = whyNotWorth(decision).str();
     if (!why.empty())
       return why;
@@ -715,12 +971,14 @@ struct BlockContractionsPass
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
         << arg("transposed", decision.transposes)
+        << arg("step", decision.step())
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);
   }
 
   ContractionMachine machine;
   AskedFor asked;
+  SmallVector<DotForm> forms;
 };
 } // namespace
 

@@ -7,6 +7,7 @@
 #define POLYNEST_TRANSFORMS_CONTRACTIONBLOCKS_H
 
 #include "Analysis/Contraction.h"
+#include "Support/DotForm.h"
 #include "Target/ContractionModel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 
@@ -27,6 +28,13 @@ struct CutLoop {
   std::optional<int64_t> most;
   int64_t fewest = 0;
   int64_t divisor = 1;
+  /// Iterations that make up one point: words of narrow elements. Everything
+  /// above counts points; the last one lacks iterations where there is a rest.
+  int64_t part = 1;
+  bool hasRest = false;
+  /// Iterations, where they are constant and where not.
+  std::optional<int64_t> iterations;
+  mlir::Value iterationValue;
 
   /// One block holds them all.
   bool isWhole() const {
@@ -55,12 +63,26 @@ struct RunLoop {
 /// all of it that is made once, or from a copy of the open block.
 enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
 
+/// Narrow elements of both sides, of which one instruction takes `step`
+/// consecutive ones of the depth. Packed, they lie in words of 32 bits.
+struct DotChoice {
+  DotElement row, column;
+  int64_t step = 1;
+  /// What is added to the rows' elements, so that they have no sign; the
+  /// micro-kernel takes it off again.
+  int64_t rowOffset = 0;
+};
+
 struct Blocking {
   Contraction contraction;
   pn_model_contraction_plan_t plan;
   /// Rows are broadcast, columns run in lanes.
   bool leftIsRow = true;
   LoopGroup batch, rows, columns, depth;
+  /// The reduction loops in the order of the depth: with a dot product, the
+  /// loop whose iterations share words innermost.
+  llvm::SmallVector<mlir::affine::AffineForOp, 4> depthLoops;
+  std::optional<DotChoice> dot;
   RowMode rowMode = RowMode::PackedByDepth;
   /// Of the plain load behind rowSide, with RowMode::InPlace.
   mlir::affine::AffineLoadOp rowLoad;
@@ -84,6 +106,8 @@ struct Blocking {
   bool panels = false;
   /// Columns lie along the depth in memory: packing transposes.
   bool transposes = false;
+  /// Rows lie along the depth in memory: whole vectors become words at once.
+  bool packsRuns = false;
   /// In the last block of depth a buffer of one micro-tile takes its sums, and
   /// what is done with them follows at once; else that is done for the whole
   /// block of sums. Without other blocks of depth there is no block of sums.
@@ -94,6 +118,8 @@ struct Blocking {
   /// that there is work for all cores; 0 for all in one.
   int64_t depthPart = 0;
 
+  /// Iterations of the innermost loop of the depth in one point.
+  int64_t step() const { return dot ? dot->step : 1; }
   const ContractionOperand &rowSide() const {
     return leftIsRow ? contraction.left : contraction.right;
   }
@@ -108,9 +134,10 @@ struct ContractionMachine {
   int32_t lineBytes;
 };
 
-/// The loops as `block` cuts them; without one all are plain.
+/// The loops as `block` cuts them; without one all are plain. A point of the
+/// innermost loop is `part` iterations.
 LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
-                    const pn_model_block_t *block);
+                    const pn_model_block_t *block, int64_t part = 1);
 
 /// True if the group is one block.
 bool isWhole(const LoopGroup &group);

@@ -47,14 +47,17 @@ public:
       : decision(decision), machine(machine),
         builder(decision.contraction.root),
         loc(decision.contraction.root.getLoc()),
-        type(decision.contraction.getType()) {}
+        type(decision.contraction.getType()),
+        packedType(decision.dot ? builder.getI32Type() : type) {}
 
   void emit();
 
 private:
   // Loops.
   void materializeTrips(LoopGroup &group);
-  Bounds boundsOf(const CutLoop &cut, int64_t scale);
+  Bounds boundsOf(const CutLoop &cut, int64_t scale, bool isFull = false);
+  Bounds fullEnd(const CutLoop &cut);
+  void forWords(function_ref<void()> body);
   Bounds pointsOf(const LoopGroup &group);
   AffineForOp makeLoop(const Bounds &bounds, int64_t step = 1,
                        ValueRange carried = {}, const Bounds *lower = nullptr);
@@ -69,7 +72,7 @@ private:
   Value cloneOperand(const ContractionOperand &operand, IRMapping &mapping);
   void cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping);
   void cloneOne(Operation *op, IRMapping &mapping);
-  Value makeBuffer(ArrayRef<int64_t> shape);
+  Value makeBuffer(ArrayRef<int64_t> shape, Type elements);
   void clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                     int64_t unit);
   void clearPackedColumns(Value buffer);
@@ -78,6 +81,15 @@ private:
             const LoopGroup &outer, const LoopGroup &inner);
   void storePacked(Value buffer, const ContractionOperand &operand,
                    const LoopGroup &outer, const LoopGroup &inner);
+  void packRuns(Value buffer);
+  Value evaluate(const ContractionOperand &operand,
+                 ArrayRef<const LoopGroup *> groups);
+  Value evaluateVector(const ContractionOperand &operand,
+                       ArrayRef<const LoopGroup *> groups, int64_t count);
+  Value narrowBits(Value value, bool isColumn);
+  Value partOfWord(Value value, bool isColumn, int64_t part);
+  Value wordsOf(Value value, bool isColumn);
+  Value inCountedWord(int64_t part, function_ref<Value()> compute);
   void packTransposed(Value buffer, const LoopGroup &depth);
   void packSquare(Value buffer, const LoopGroup &depth, Value column,
                   Value row);
@@ -114,6 +126,7 @@ private:
   void openPoint(const LoopGroup &group, Value point);
   void fillRowTable();
   Value multiplyAdd(Value a, Value b, Value sum);
+  Value multiplyWords(Value a, Value b, Value sum);
   Value negate(Value value);
   Value isFirstDepth();
   AffineIfOp openOtherDepths();
@@ -127,6 +140,12 @@ private:
   OpBuilder builder;
   Location loc;
   Type type;
+  /// Of packed operands: the same, or words of narrow elements.
+  Type packedType;
+  /// Which words of the depth are open, where the last one is not filled up,
+  /// and which of its iterations.
+  enum class Words { All, Full, Last } words = Words::All;
+  int64_t openPart = 0;
   /// Rows in place or ahead, as one row of elements.
   Value flatRows;
   /// Where rows in place begin, unless one even distance apart.
@@ -221,17 +240,52 @@ void Emitter::materializeTrips(LoopGroup &group) {
     llvm::append_range(operands, highs.take_front(upper.getNumDims()));
     llvm::append_range(operands, lows.drop_front(lower.getNumDims()));
     llvm::append_range(operands, highs.drop_front(upper.getNumDims()));
-    cut.tripValue = makeComposedAffineApply(
-        builder, loc, AffineMap::get(dims, symbols, count),
-        getAsOpFoldResult(operands));
+    auto countOf = [&](AffineExpr expr) {
+      return makeComposedAffineApply(builder, loc,
+                                     AffineMap::get(dims, symbols, expr),
+                                     getAsOpFoldResult(operands));
+    };
+    cut.tripValue = countOf(count.ceilDiv(cut.part));
+    if (cut.hasRest)
+      cut.iterationValue = countOf(count);
   }
 }
 
-/// How many iterations of the loop its block holds, times `scale`.
-Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale) {
+/// Where the words of the block end that hold all their iterations; in any but
+/// the last block at or behind its end.
+Bounds Emitter::fullEnd(const CutLoop &cut) {
+  Bounds end;
+  AffineExpr full =
+      builder.getAffineConstantExpr(cut.iterations.value_or(0) / cut.part);
+  if (!cut.iterations) {
+    full = builder.getAffineDimExpr(0).floorDiv(cut.part);
+    end.operands.push_back(cut.iterationValue);
+  }
+  if (Value block = blockOf.lookup(cut.loop)) {
+    full = full - builder.getAffineDimExpr(end.operands.size()) * cut.tile;
+    end.operands.push_back(block);
+  }
+  std::tie(end.map, end.operands) =
+      compose(AffineMap::get(end.operands.size(), 0, full), end.operands);
+  return end;
+}
+
+/// How many points of the loop its block holds, times `scale`; of words, if
+/// asked to, those that hold all their iterations.
+Bounds Emitter::boundsOf(const CutLoop &cut, int64_t scale, bool isFull) {
   MLIRContext *context = builder.getContext();
   Bounds bounds;
   Value block = blockOf.lookup(cut.loop);
+  if (isFull && cut.hasRest) {
+    Bounds end = fullEnd(cut);
+    SmallVector<AffineExpr> results{end.map.getResult(0) * scale};
+    if (block)
+      results.push_back(builder.getAffineConstantExpr(cut.tile * scale));
+    bounds.map = AffineMap::get(end.map.getNumDims(), end.map.getNumSymbols(),
+                                results, context);
+    bounds.operands = end.operands;
+    return bounds;
+  }
   if (!block && !cut.trips) {
     std::tie(bounds.map, bounds.operands) =
         compose(AffineMap::get(1, 0, builder.getAffineDimExpr(0) * scale),
@@ -300,9 +354,35 @@ void Emitter::openBlocks(const LoopGroup &group) {
 
 /// Opens the loops over the points of a block.
 void Emitter::openPoints(ArrayRef<CutLoop> loops) {
-  for (const CutLoop &cut : loops)
-    if (!cut.isPlain() && !(cut.trips && *cut.trips == 1))
-      pointOf[cut.loop] = makeLoop(boundsOf(cut, 1)).getInductionVar();
+  for (const CutLoop &cut : loops) {
+    if (cut.isPlain())
+      continue;
+    if (cut.hasRest && words == Words::Last) {
+      Bounds begin = fullEnd(cut);
+      pointOf[cut.loop] =
+          makeLoop(boundsOf(cut, 1), 1, {}, &begin).getInductionVar();
+    } else if (!(cut.trips && *cut.trips == 1)) {
+      bool isFull = words == Words::Full;
+      pointOf[cut.loop] = makeLoop(boundsOf(cut, 1, isFull)).getInductionVar();
+    }
+  }
+}
+
+/// Runs `body`, which opens the points of the depth: where its last word is not
+/// filled up, for the words before, and for it.
+void Emitter::forWords(function_ref<void()> body) {
+  const CutLoop &deep = decision.depth.loops.back();
+  if (!deep.hasRest) {
+    body();
+    return;
+  }
+  if (!deep.iterations || *deep.iterations >= deep.part) {
+    words = Words::Full;
+    body();
+  }
+  words = Words::Last;
+  body();
+  words = Words::All;
 }
 
 /// The value of the original induction variable: lower + step * position.
@@ -322,6 +402,8 @@ Value Emitter::ivOf(const CutLoop &cut) {
     dims.push_back(point);
   }
   operands.insert(operands.begin() + first, dims.begin(), dims.end());
+  if (cut.part > 1)
+    position = position * cut.part + openPart;
   AffineExpr value = lower.getResult(0) + position * loop.getStepAsInt();
   auto apply = AffineApplyOp::create(
       builder, loc,
@@ -391,18 +473,143 @@ Value Emitter::cloneOperand(const ContractionOperand &operand,
   return mapping.lookupOrDefault(operand.value);
 }
 
-Value Emitter::makeBuffer(ArrayRef<int64_t> shape) {
-  return memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
+Value Emitter::makeBuffer(ArrayRef<int64_t> shape, Type elements) {
+  return memref::AllocOp::create(builder, loc, MemRefType::get(shape, elements),
                                  ValueRange(), ValueRange(),
                                  builder.getI64IntegerAttr(64));
+}
+
+/// A value, or a vector of values, as the bits of narrow elements of one side
+/// and possibly more above them.
+Value Emitter::narrowBits(Value value, bool isColumn) {
+  const DotElement &element =
+      isColumn ? decision.dot->column : decision.dot->row;
+  bool negates = decision.contraction.subtracts && isColumn;
+  auto like = [&](Type type, int64_t number) -> Value {
+    Attribute scalar =
+        builder.getIntegerAttr(getElementTypeOrSelf(type), number);
+    auto vector = dyn_cast<VectorType>(type);
+    auto attribute =
+        vector ? cast<TypedAttr>(DenseElementsAttr::get(vector, scalar))
+               : cast<TypedAttr>(scalar);
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  if (element.isFloat()) {
+    Value narrow = value.getDefiningOp<arith::ExtFOp>().getIn();
+    Type bits = builder.getIntegerType(element.bits);
+    if (auto vector = dyn_cast<VectorType>(narrow.getType()))
+      bits = vector.clone(bits);
+    value = arith::BitcastOp::create(builder, loc, bits, narrow);
+    if (negates) // The sign is the highest bit.
+      value = arith::XOrIOp::create(
+          builder, loc, value, like(bits, -(int64_t(1) << (element.bits - 1))));
+    return value;
+  }
+  if (negates)
+    value = negate(value);
+  if (!isColumn && decision.dot->rowOffset)
+    value = arith::AddIOp::create(
+        builder, loc, value, like(value.getType(), decision.dot->rowOffset));
+  return value;
+}
+
+/// The narrow element that a value holds, at its place in a word.
+Value Emitter::partOfWord(Value value, bool isColumn, int64_t part) {
+  auto constant = [&](int64_t number) {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(packedType, number));
+  };
+  unsigned bits = decision.dot->row.bits;
+  value = narrowBits(value, isColumn);
+  if (value.getType() != packedType)
+    value = arith::ExtUIOp::create(builder, loc, packedType, value);
+  else if (part + 1 < decision.step()) // What shifts to the top needs no mask.
+    value = arith::AndIOp::create(builder, loc, value,
+                                  constant((int64_t(1) << bits) - 1));
+  if (part == 0)
+    return value;
+  return arith::ShLIOp::create(builder, loc, value, constant(part * bits));
+}
+
+/// A vector of values as one of words, `step` values each.
+Value Emitter::wordsOf(Value value, bool isColumn) {
+  int64_t count = cast<VectorType>(value.getType()).getNumElements();
+  auto bits =
+      VectorType::get({count}, builder.getIntegerType(decision.dot->row.bits));
+  value = narrowBits(value, isColumn);
+  if (value.getType() != bits)
+    value = arith::TruncIOp::create(builder, loc, bits, value);
+  return vector::BitCastOp::create(
+      builder, loc, VectorType::get({count / decision.step()}, packedType),
+      value);
+}
+
+/// Computes a part of the open word if the depth has that iteration, else 0.
+Value Emitter::inCountedWord(int64_t part, function_ref<Value()> compute) {
+  const CutLoop &deep = decision.depth.loops.back();
+  SmallVector<Value> operands{deep.iterationValue};
+  AffineExpr left = builder.getAffineDimExpr(0) - part - 1;
+  auto subtract = [&](Value value, int64_t factor) {
+    if (!value)
+      return;
+    left = left - builder.getAffineDimExpr(operands.size()) * factor;
+    operands.push_back(value);
+  };
+  subtract(blockOf.lookup(deep.loop), deep.tile * deep.part);
+  subtract(pointOf.lookup(deep.loop), deep.part);
+  IntegerSet set = IntegerSet::get(operands.size(), 0, left, false);
+  canonicalizeSetAndOperands(&set, &operands);
+  OpBuilder::InsertionGuard guard(builder);
+  auto branch = AffineIfOp::create(builder, loc, packedType, set, operands,
+                                   /*withElseRegion=*/true);
+  builder.setInsertionPointToEnd(branch.getThenBlock());
+  AffineYieldOp::create(builder, loc, compute());
+  builder.setInsertionPointToEnd(branch.getElseBlock());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(packedType));
+  AffineYieldOp::create(builder, loc, zero);
+  return branch.getResult(0);
+}
+
+/// Evaluates an operand at the open point, as it is packed.
+Value Emitter::evaluate(const ContractionOperand &operand,
+                        ArrayRef<const LoopGroup *> groups) {
+  bool isColumn = &operand == &decision.columnSide();
+  // The side that is always packed takes the sign.
+  bool negates = decision.contraction.subtracts && isColumn;
+  if (!decision.dot) {
+    IRMapping mapping = mapIvs(groups);
+    Value value = cloneOperand(operand, mapping);
+    return negates ? negate(value) : value;
+  }
+  const CutLoop &deep = decision.depth.loops.back();
+  Value word;
+  for (int64_t part = 0; part < decision.step(); ++part) {
+    bool mayLack = words == Words::Last && part > 0;
+    if (mayLack && deep.iterations && *deep.iterations % deep.part <= part)
+      break;
+    openPart = part;
+    auto compute = [&]() -> Value {
+      IRMapping mapping = mapIvs(groups);
+      Value value = cloneOperand(operand, mapping);
+      return partOfWord(value, isColumn, part);
+    };
+    Value shifted =
+        mayLack && !deep.iterations ? inCountedWord(part, compute) : compute();
+    word = word ? arith::OrIOp::create(builder, loc, word, shifted).getResult()
+                : shifted;
+  }
+  openPart = 0;
+  return word;
 }
 
 /// Puts zeros in a box of a buffer.
 void Emitter::clearBox(Value buffer,
                        ArrayRef<std::pair<int64_t, int64_t>> box) {
   OpBuilder::InsertionGuard guard(builder);
+  Type elements = cast<MemRefType>(buffer.getType()).getElementType();
   Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elements));
   SmallVector<Value> place;
   for (auto [begin, end] : box) {
     Bounds first{builder.getConstantAffineMap(begin), {}};
@@ -461,26 +668,24 @@ void Emitter::clearPackedColumns(Value buffer) {
 /// of `inner` points.
 void Emitter::pack(Value buffer, const ContractionOperand &operand,
                    const LoopGroup &outer, const LoopGroup &inner) {
-  OpBuilder::InsertionGuard guard(builder);
-  openPoints(outer.loops);
-  if (&operand == &decision.columnSide()) {
-    forColumns(nullptr, Value(),
-               [&] { storePacked(buffer, operand, outer, inner); });
-  } else {
-    openPoints(inner.loops);
-    storePacked(buffer, operand, outer, inner);
-  }
-  closePoints();
+  forWords([&] {
+    OpBuilder::InsertionGuard guard(builder);
+    openPoints(outer.loops);
+    if (&operand == &decision.columnSide()) {
+      forColumns(nullptr, Value(),
+                 [&] { storePacked(buffer, operand, outer, inner); });
+    } else {
+      openPoints(inner.loops);
+      storePacked(buffer, operand, outer, inner);
+    }
+    closePoints();
+  });
 }
 
 /// Evaluates an operand at the open point.
 void Emitter::storePacked(Value buffer, const ContractionOperand &operand,
                           const LoopGroup &outer, const LoopGroup &inner) {
-  IRMapping mapping = mapIvs({&decision.batch, &outer, &inner});
-  Value value = cloneOperand(operand, mapping);
-  // The side that is always packed takes the sign.
-  if (decision.contraction.subtracts && &operand == &decision.columnSide())
-    value = negate(value);
+  Value value = evaluate(operand, {&decision.batch, &outer, &inner});
   SmallVector<Value> operands;
   SmallVector<AffineExpr> place;
   if (&operand == &decision.columnSide()) {
@@ -535,8 +740,9 @@ void Emitter::finishPlace(SmallVectorImpl<AffineExpr> &place, AffineExpr depth,
 void Emitter::openFew(const CutLoop &cut, Value few) {
   AffineExpr begin = builder.getAffineDimExpr(0);
   SmallVector<AffineExpr> counts{builder.getAffineConstantExpr(packedRows)};
-  if (*cut.trips % packedRows != 0)
-    counts.push_back(*cut.trips - begin);
+  int64_t count = cut.hasRest ? *cut.iterations / cut.part : *cut.trips;
+  if (count % packedRows != 0)
+    counts.push_back(count - begin);
   Bounds bounds;
   std::tie(bounds.map, bounds.operands) =
       compose(AffineMap::get(1, 0, counts, builder.getContext()), few);
@@ -634,9 +840,9 @@ Value Emitter::packAhead(int64_t columnStride) {
   pn_model_block_t all = {};
   all.tile = *decision.depth.loops.front().most;
   LoopGroup depth =
-      atMost(makeGroup(decision.contraction.reductionLoops, &all));
+      atMost(makeGroup(decision.depthLoops, &all, decision.step()));
   SmallVector<int64_t> shape;
-  auto bytes = int64_t(type.getIntOrFloatBitWidth() / 8);
+  auto bytes = int64_t(packedType.getIntOrFloatBitWidth() / 8);
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
       if (!cut.isWhole())
@@ -651,7 +857,7 @@ Value Emitter::packAhead(int64_t columnStride) {
   // In front of the nest is where the builder stands, under its condition.
   if (decision.aheadPoint != decision.contraction.root)
     builder.setInsertionPoint(decision.aheadPoint);
-  Value buffer = makeBuffer(shape);
+  Value buffer = makeBuffer(shape, packedType);
   clearPackedColumns(buffer);
   openBlocks(decision.batch);
   if (decision.transposes) {
@@ -660,14 +866,28 @@ Value Emitter::packAhead(int64_t columnStride) {
   } else {
     // A few rows of the source together, along all of them: there is much to
     // write to a panel before the next.
-    openPoints(ArrayRef(depth.loops).drop_back());
-    const CutLoop &deep = depth.loops.back();
-    Value few = makeLoop(boundsOf(deep, 1), packedRows).getInductionVar();
-    openBlocks(decision.columns);
-    forColumns(&deep, few, [&] {
+    auto store = [&] {
       storePacked(buffer, decision.columnSide(), depth, decision.columns);
+    };
+    const CutLoop &deep = depth.loops.back();
+    forWords([&] {
+      OpBuilder::InsertionGuard inner(builder);
+      openPoints(ArrayRef(depth.loops).drop_back());
+      if (words == Words::Last) {
+        openPoints(deep);
+        openBlocks(decision.columns);
+        forColumns(nullptr, Value(), store);
+      } else {
+        Value few =
+            makeLoop(boundsOf(deep, 1, words == Words::Full), packedRows)
+                .getInductionVar();
+        openBlocks(decision.columns);
+        forColumns(&deep, few, store);
+      }
+      closePoints();
+      for (const CutLoop &cut : decision.columns.loops)
+        blockOf.erase(cut.loop);
     });
-    closePoints();
   }
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
@@ -718,7 +938,7 @@ void Emitter::packRowsAhead(int64_t depthStride) {
                      ? 0
                      : decision.plan.tile.mr - 1;
   aheadShape.append({rows.points + past, depthStride});
-  Value buffer = makeBuffer(aheadShape);
+  Value buffer = makeBuffer(aheadShape, packedType);
   if (past) {
     SmallVector<std::pair<int64_t, int64_t>> box;
     for (int64_t size : aheadShape)
@@ -726,14 +946,14 @@ void Emitter::packRowsAhead(int64_t depthStride) {
     box[box.size() - 2].first = rows.points;
     clearBox(buffer, box);
   }
-  {
+  forWords([&] {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.batch);
     openPoints(rows.loops);
     openBlocks(decision.depth);
     openPoints(decision.depth.loops);
-    IRMapping mapping = mapIvs({&decision.batch, &rows, &decision.depth});
-    Value value = cloneOperand(decision.rowSide(), mapping);
+    Value value =
+        evaluate(decision.rowSide(), {&decision.batch, &rows, &decision.depth});
     SmallVector<Value> operands;
     SmallVector<AffineExpr> place;
     addRowPlace(place, operands);
@@ -745,7 +965,7 @@ void Emitter::packRowsAhead(int64_t depthStride) {
     for (const LoopGroup *group : {&decision.batch, &decision.depth})
       for (const CutLoop &cut : group->loops)
         blockOf.erase(cut.loop);
-  }
+  });
   flatRows = flatten(builder, loc, buffer);
   decision.rowStep = depthStride;
 }
@@ -762,7 +982,7 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
   {
     OpBuilder::InsertionGuard inner(builder);
     AffineForOp columns = makeLoop(wholeVectors(boundsOf(wide, 1)), lanes);
-    AffineForOp rows = makeLoop(wholeVectors(boundsOf(deep, 1)), lanes);
+    AffineForOp rows = makeLoop(wholeVectors(boundsOf(deep, 1, true)), lanes);
     columns->setAttr(kVectorized, builder.getUnitAttr());
     rows->setAttr(kVectorized, builder.getUnitAttr());
     packSquare(buffer, depth, columns.getInductionVar(),
@@ -779,7 +999,7 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
     pointOf[deep.loop] = makeLoop(rows, 1, {}, firstRow).getInductionVar();
     storePacked(buffer, decision.columnSide(), depth, decision.columns);
   };
-  Bounds rows = boundsOf(deep, 1), columns = boundsOf(wide, 1);
+  Bounds rows = boundsOf(deep, 1, true), columns = boundsOf(wide, 1);
   // Where whole vectors end; in full blocks of an uneven loop at or behind the
   // end.
   auto restOf = [&](Bounds bounds) {
@@ -787,7 +1007,13 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
     rest.map = rest.map.getSubMap({rest.map.getNumResults() - 1});
     return rest;
   };
-  if (hasRest(deep)) {
+  if (deep.hasRest) {
+    Bounds first = wholeVectors(fullEnd(deep)), end = fullEnd(deep);
+    packRest(columns, nullptr, rows, &first);
+    words = Words::Last;
+    packRest(columns, nullptr, boundsOf(deep, 1), &end);
+    words = Words::All;
+  } else if (hasRest(deep)) {
     Bounds first = restOf(rows);
     packRest(columns, nullptr, rows, &first);
   }
@@ -811,6 +1037,93 @@ Bounds Emitter::wholeVectors(Bounds bounds) {
   return bounds;
 }
 
+/// Evaluates an operand at `count` points along the depth from the open one on,
+/// as it is packed.
+Value Emitter::evaluateVector(const ContractionOperand &operand,
+                              ArrayRef<const LoopGroup *> groups,
+                              int64_t count) {
+  int64_t elements = count * decision.step();
+  IRMapping mapping = mapIvs(groups);
+  for (Operation *op : operand.slice) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    if (!load) {
+      Operation *copy = builder.clone(*op, mapping);
+      if (!isa<AffineApplyOp>(op))
+        copy->getResult(0).setType(
+            VectorType::get({elements}, copy->getResult(0).getType()));
+      continue;
+    }
+    auto [map, operands] =
+        compose(load.getAffineMap(),
+                llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
+                  return mapping.lookupOrDefault(value);
+                }));
+    mapping.map(load.getResult(),
+                AffineVectorLoadOp::create(
+                    builder, loc, VectorType::get({elements}, load.getType()),
+                    load.getMemRef(), map, operands)
+                    .getResult());
+  }
+  Value value = mapping.lookupOrDefault(operand.value);
+  bool isColumn = &operand == &decision.columnSide();
+  if (decision.dot)
+    return wordsOf(value, isColumn);
+  bool negates = decision.contraction.subtracts && isColumn;
+  return negates ? negate(value) : value;
+}
+
+/// Packs rows that lie along the depth in memory as words: whole vectors of
+/// them at once, the rest one by one.
+void Emitter::packRuns(Value buffer) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  const LoopGroup &depth = decision.depth;
+  const CutLoop &deep = depth.loops.back();
+  openPoints(decision.rows.loops);
+  openPoints(ArrayRef(depth.loops).drop_back());
+  auto placeOf = [&](SmallVectorImpl<Value> &operands) {
+    AffineExpr row = pointExpr(decision.rows, operands);
+    AffineExpr column = pointExpr(depth, operands);
+    return AffineMap::get(operands.size(), 0, {row, column},
+                          builder.getContext());
+  };
+  Bounds full = boundsOf(deep, 1, true), vectors = wholeVectors(full);
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp loop = makeLoop(vectors, lanes);
+    loop->setAttr(kVectorized, builder.getUnitAttr());
+    pointOf[deep.loop] = loop.getInductionVar();
+    Value value = evaluateVector(
+        decision.rowSide(), {&decision.batch, &decision.rows, &depth}, lanes);
+    SmallVector<Value> operands;
+    AffineMap place = placeOf(operands);
+    auto [map, used] = compose(place, operands);
+    AffineVectorStoreOp::create(builder, loc, value, buffer, map, used);
+  }
+  auto packOne = [&](const Bounds &first, const Bounds &end) {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp loop = makeLoop(end, 1, {}, &first);
+    loop->setAttr(kVectorized, builder.getUnitAttr());
+    pointOf[deep.loop] = loop.getInductionVar();
+    storePacked(buffer, decision.rowSide(), decision.rows, depth);
+  };
+  bool isExactly =
+      !deep.hasRest && deep.tile % lanes == 0 && deep.divisor % lanes == 0;
+  if (!isExactly) {
+    // Whole vectors end there in the last block; before, at its end.
+    Bounds first =
+        wholeVectors(deep.hasRest ? fullEnd(deep) : boundsOf(deep, 1));
+    first.map = first.map.getSubMap({first.map.getNumResults() - 1});
+    packOne(first, full);
+  }
+  if (deep.hasRest) {
+    words = Words::Last;
+    packOne(fullEnd(deep), boundsOf(deep, 1));
+    words = Words::All;
+  }
+  closePoints();
+}
+
 /// Loads one vector along the depth for each of `lanes` columns, turns the
 /// square in registers and stores one vector along the columns for each depth.
 void Emitter::packSquare(Value buffer, const LoopGroup &depth, Value column,
@@ -826,29 +1139,9 @@ void Emitter::packSquare(Value buffer, const LoopGroup &depth, Value column,
         builder, loc, AffineMap::get(1, 0, first + i), ValueRange{column});
     applies.push_back(shifted);
     pointOf[wide.loop] = shifted;
-    IRMapping mapping = mapIvs({&decision.batch, &depth, &decision.columns});
-    for (Operation *op : decision.columnSide().slice) {
-      auto load = dyn_cast<AffineLoadOp>(op);
-      if (!load) {
-        Operation *copy = builder.clone(*op, mapping);
-        if (!isa<AffineApplyOp>(op))
-          copy->getResult(0).setType(
-              VectorType::get({lanes}, copy->getResult(0).getType()));
-        continue;
-      }
-      auto [map, operands] =
-          compose(load.getAffineMap(),
-                  llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-                    return mapping.lookupOrDefault(value);
-                  }));
-      mapping.map(load.getResult(),
-                  AffineVectorLoadOp::create(
-                      builder, loc, VectorType::get({lanes}, load.getType()),
-                      load.getMemRef(), map, operands)
-                      .getResult());
-    }
-    Value value = mapping.lookupOrDefault(decision.columnSide().value);
-    vectors.push_back(decision.contraction.subtracts ? negate(value) : value);
+    vectors.push_back(
+        evaluateVector(decision.columnSide(),
+                       {&decision.batch, &depth, &decision.columns}, lanes));
   }
   // Halves of ever larger blocks change places.
   for (int64_t half = 1; half < lanes; half *= 2)
@@ -1107,12 +1400,25 @@ Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
   switch (decision.rowMode) {
   case RowMode::InPlace:
   case RowMode::Ahead: {
+    bool isNarrow = decision.dot && decision.rowMode == RowMode::InPlace;
+    int64_t scale = isNarrow ? decision.step() : 1;
+    auto constant = [&](int64_t number) {
+      return arith::ConstantIndexOp::create(builder, loc, number);
+    };
+    if (isNarrow)
+      k = arith::MulIOp::create(builder, loc, k, constant(scale));
     Value index = arith::AddIOp::create(builder, loc, address, k);
     if (next)
-      index = arith::AddIOp::create(
-          builder, loc, index,
-          arith::ConstantIndexOp::create(builder, loc, next));
-    return memref::LoadOp::create(builder, loc, flatRows, index);
+      index =
+          arith::AddIOp::create(builder, loc, index, constant(next * scale));
+    if (!isNarrow)
+      return memref::LoadOp::create(builder, loc, flatRows, index);
+    Type element = cast<MemRefType>(flatRows.getType()).getElementType();
+    Value group = vector::LoadOp::create(
+        builder, loc, VectorType::get({scale}, element), flatRows, index);
+    Value word = vector::BitCastOp::create(
+        builder, loc, VectorType::get({1}, packedType), group);
+    return vector::ExtractOp::create(builder, loc, word, 0);
   }
   case RowMode::PackedByRow:
     return AffineLoadOp::create(
@@ -1137,10 +1443,49 @@ Value Emitter::negate(Value value) {
 }
 
 Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
+  if (decision.dot)
+    return multiplyWords(a, b, sum);
   if (isa<FloatType>(type))
     return vector::FMAOp::create(builder, loc, a, b, sum);
   Value product = arith::MulIOp::create(builder, loc, a, b);
   return arith::AddIOp::create(builder, loc, sum, product);
+}
+
+/// Adds to each lane the products of the narrow elements of two words.
+Value Emitter::multiplyWords(Value a, Value b, Value sum) {
+  MLIRContext *context = builder.getContext();
+  int64_t lanes = cast<VectorType>(sum.getType()).getNumElements();
+  int64_t step = decision.step();
+  auto groupsOf = [&](Value words, const DotElement &element) -> Value {
+    Type narrow = element.getType(context);
+    Value flat = vector::BitCastOp::create(
+        builder, loc, VectorType::get({lanes * step}, narrow), words);
+    Value groups = vector::ShapeCastOp::create(
+        builder, loc, VectorType::get({lanes, step}, narrow), flat);
+    auto wide = VectorType::get({lanes, step}, type);
+    switch (element.kind) {
+    case DotKind::Signed:
+      return arith::ExtSIOp::create(builder, loc, wide, groups);
+    case DotKind::Unsigned:
+      return arith::ExtUIOp::create(builder, loc, wide, groups);
+    case DotKind::Float:
+      return arith::ExtFOp::create(builder, loc, wide, groups);
+    }
+    return {};
+  };
+  AffineExpr lane, within;
+  bindDims(context, lane, within);
+  AffineMap whole = AffineMap::get(2, 0, {lane, within}, context);
+  AffineMap lanesAlone = AffineMap::get(2, 0, {lane}, context);
+  auto iteratorOf = [&](vector::IteratorType type) -> Attribute {
+    return vector::IteratorTypeAttr::get(context, type);
+  };
+  return vector::ContractionOp::create(
+      builder, loc, groupsOf(a, decision.dot->row),
+      groupsOf(b, decision.dot->column), sum,
+      builder.getAffineMapArrayAttr({whole, whole, lanesAlone}),
+      builder.getArrayAttr({iteratorOf(vector::IteratorType::parallel),
+                            iteratorOf(vector::IteratorType::reduction)}));
 }
 
 /// A branch for the last block of depth, where there are several; the builder
@@ -1189,6 +1534,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   const pn_model_tile_t &tile = decision.plan.tile;
   int64_t lanes = tile.nr / tile.vectors;
   auto vectorType = VectorType::get({lanes}, type);
+  auto packedVector = VectorType::get({lanes}, packedType);
   MLIRContext *context = builder.getContext();
   auto mark = [&](AffineForOp loop) {
     loop->setAttr(kVectorized, builder.getUnitAttr());
@@ -1262,13 +1608,31 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
           start ? arith::SelectOp::create(builder, loc, isFirst, start, held)
                 : held);
     }
+  // Rows that were moved to numbers without a sign: what that adds to each
+  // column is summed up beside, and taken off at the end.
+  bool isMoved = decision.dot && decision.dot->rowOffset;
+  size_t ownSums = sums.size();
+  Value moved;
+  if (isMoved) {
+    auto spread = [&](VectorType of, APInt number) -> Value {
+      auto attribute = builder.getIntegerAttr(of.getElementType(), number);
+      return arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(of, Attribute(attribute)));
+    };
+    unsigned bits = decision.dot->row.bits;
+    uint64_t mask = (uint64_t(1) << bits) - 1;
+    APInt offset(bits, uint64_t(decision.dot->rowOffset) & mask);
+    moved = spread(packedVector, APInt::getSplat(32, offset));
+    sums.append(size_t(tile.vectors), spread(vectorType, APInt(32, 0)));
+  }
   {
     OpBuilder::InsertionGuard inner(builder);
     // Fewer instructions for each multiply-add: what two threads of one core
-    // share.
-    int64_t unroll = decision.isLong && isExact(decision.depth, depthUnroll)
-                         ? depthUnroll
-                         : 1;
+    // share. Sums of integers in several steps would be regrouped by the code
+    // generator, and take more registers than there are.
+    bool unrolls = decision.isLong && isa<FloatType>(type) &&
+                   isExact(decision.depth, depthUnroll);
+    int64_t unroll = unrolls ? depthUnroll : 1;
     bool inRuns =
         decision.rowMode == RowMode::InPlace && decision.runPoints > 0;
     SmallVector<AffineForOp, 4> loops;
@@ -1318,17 +1682,21 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
         at[at.size() - 2] = at[at.size() - 2] + u;
         at.back() = at.back() + v * lanes;
         lanesOfB.push_back(AffineVectorLoadOp::create(
-            builder, loc, vectorType, columns,
+            builder, loc, packedVector, columns,
             AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
       }
       for (int64_t r = 0; r < tile.mr; ++r) {
         Value element = rowElement(rows, row, r, far, u, addresses[r]);
         Value spread =
-            vector::BroadcastOp::create(builder, loc, vectorType, element);
+            vector::BroadcastOp::create(builder, loc, packedVector, element);
         for (int64_t v = 0; v < tile.vectors; ++v) {
           Value &sum = updated[r * tile.vectors + v];
           sum = multiplyAdd(spread, lanesOfB[v], sum);
         }
+      }
+      for (int64_t v = 0; isMoved && v < tile.vectors; ++v) {
+        Value &sum = updated[ownSums + size_t(v)];
+        sum = multiplyAdd(moved, lanesOfB[v], sum);
       }
     }
     AffineYieldOp::create(builder, loc, updated);
@@ -1339,6 +1707,9 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     sums.assign(loops.front().getResults().begin(),
                 loops.front().getResults().end());
   }
+  for (size_t i = 0; isMoved && i < ownSums; ++i)
+    sums[i] = arith::SubIOp::create(builder, loc, sums[i],
+                                    sums[ownSums + i % size_t(tile.vectors)]);
   if (!decision.endsByTile) {
     store(block, placeOf);
     return;
@@ -1385,18 +1756,18 @@ void Emitter::emit() {
   openBlocks(decision.rows);
   Value block, tileSums;
   if (!decision.endsByTile || !isWhole(decision.depth))
-    block = makeBuffer({rowCount, columnStride});
+    block = makeBuffer({rowCount, columnStride}, type);
   if (decision.endsByTile)
-    tileSums = makeBuffer({tile.mr, tile.nr});
+    tileSums = makeBuffer({tile.mr, tile.nr}, type);
   if (!columns) {
     SmallVector<int64_t> shape;
     addPackedShape(shape, decision.depth.points, columnStride);
-    columns = makeBuffer(shape);
+    columns = makeBuffer(shape, packedType);
     clearPackedColumns(columns);
   }
   Value rows;
   if (decision.rowMode == RowMode::PackedByRow) {
-    rows = makeBuffer({rowCount, depthStride});
+    rows = makeBuffer({rowCount, depthStride}, packedType);
     clearPadding(rows, 0, decision.rows, tile.mr);
   }
   if (decision.rowMode == RowMode::InPlace &&
@@ -1406,7 +1777,8 @@ void Emitter::emit() {
         ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
   if (decision.rowMode == RowMode::PackedByDepth) {
     rows = makeBuffer(
-        {decision.depth.points, strideOf(decision.rows.points, tile.mr)});
+        {decision.depth.points, strideOf(decision.rows.points, tile.mr)},
+        packedType);
     clearPadding(rows, 1, decision.rows, tile.mr);
   }
   if (!decision.startsEven) {
@@ -1421,7 +1793,9 @@ void Emitter::emit() {
       packTransposed(columns, decision.depth);
     else if (!isAhead)
       pack(columns, decision.columnSide(), decision.depth, decision.columns);
-    if (decision.rowMode == RowMode::PackedByRow)
+    if (decision.packsRuns)
+      packRuns(rows);
+    else if (decision.rowMode == RowMode::PackedByRow)
       pack(rows, decision.rowSide(), decision.rows, decision.depth);
     if (decision.rowMode == RowMode::PackedByDepth)
       pack(rows, decision.rowSide(), decision.depth, decision.rows);

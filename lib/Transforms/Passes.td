@@ -56,15 +56,22 @@ def BlockContractions
     After:  `for jb, ib { S = init; for kb { pack B; for j, i { for k
             iter_args(x0, ..., x11) {...} } }; C = S }`
 
+    Where both operands are numbers that narrow elements hold, as extensions of
+    them are, and `dots` has a form for these, packs put `step` iterations of the
+    reduction side by side, the last ones filled up with zeros, and a step of the
+    micro-kernel is a `vector.contract` of [lanes, step] into [lanes], which
+    `polynest-lower-dots` turns into the target's instruction.
+
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 
     Legal if no loop around the reduction carries a dependence. Sizes come from
-    a model of registers, L1 and L2; the last seven options replace them, so that
-    the model can be compared with a sweep (test/benchmark/sweep). Sizes that are
-    not legal for a nest, or a way of packing that it does not allow, are an
-    error. Remarks: `applied` with tile, blocks and
-    the share of multiply-adds that are not padding; `declined` with the reason.
+    a model of registers, L1 and L2; the seven options from `tile-rows` on
+    replace them, so that the model can be compared with a sweep
+    (test/benchmark/sweep). Sizes that are not legal for a nest, or a way of
+    packing that it does not allow, are an error. Remarks: `applied` with tile,
+    blocks and the share of multiply-adds that are not padding; `declined` with
+    the reason.
     The micro-kernel is marked `polynest.vectorized` and
     `polynest.tiled_registers`; a second run changes nothing.
   }];
@@ -103,7 +110,10 @@ def BlockContractions
     Option<"packColumns", "pack-columns", "std::string", /*default=*/"\"auto\"",
            "Where columns are packed: auto, ahead (once) or block (in each)">,
     Option<"packRows", "pack-rows", "std::string", /*default=*/"\"auto\"",
-           "Whether rows are packed: auto, never or block (in each)">
+           "Whether rows are packed: auto, never or block (in each)">,
+    ListOption<"dots", "dots", "std::string",
+               "Forms of dot products that the target has, the best first, such "
+               "as u8s8x4, s16s16x2, bf16bf16x2">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Contractions blocked">,

@@ -135,6 +135,124 @@ func.func @f(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
             assert (abs(got - expected) <= bound)[fits].all(), target
 
 
+WIDE = {"s8": ("i8", "arith.extsi"), "u8": ("i8", "arith.extui"),
+        "s16": ("i16", "arith.extsi"), "u16": ("i16", "arith.extui")}
+NARROW = {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16}
+
+
+def narrow_program(left, right, m, n, k, turned, subtracts=False, shift=0):
+    """Numbers of k columns, less `shift`, times numbers of k rows."""
+    (a, extend_a), (b, extend_b) = WIDE[left], WIDE[right]
+    second = "(i, j, k) -> (j, k)" if turned else "(i, j, k) -> (k, j)"
+    shape_b = f"tensor<{n}x{k}x{b}>" if turned else f"tensor<{k}x{n}x{b}>"
+    combine = "subi" if subtracts else "addi"
+    dims = "%m" if m == "?" else ""
+    return f"""
+func.func @f(%a: tensor<{m}x{k}x{a}>, %b: {shape_b}) -> tensor<{m}x{n}xi32> {{
+  %z = arith.constant 0 : i32
+  %off = arith.constant {shift} : i32
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : tensor<{m}x{k}x{a}>
+  %e = tensor.empty({dims}) : tensor<{m}x{n}xi32>
+  %i = linalg.fill ins(%z : i32) outs(%e : tensor<{m}x{n}xi32>)
+    -> tensor<{m}x{n}xi32>
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<{second}>,
+                       affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : tensor<{m}x{k}x{a}>, {shape_b})
+      outs(%i : tensor<{m}x{n}xi32>) {{
+    ^bb0(%x: {a}, %y: {b}, %s: i32):
+      %x0 = {extend_a} %x : {a} to i32
+      %x1 = arith.subi %x0, %off : i32
+      %y1 = {extend_b} %y : {b} to i32
+      %p = arith.muli %x1, %y1 : i32
+      %t = arith.{combine} %s, %p : i32
+      linalg.yield %t : i32
+  }} -> tensor<{m}x{n}xi32>
+  return %r : tensor<{m}x{n}xi32>
+}}
+"""
+
+
+def narrow_values(generator, kind, shape):
+    """All numbers, the extreme ones often."""
+    info = np.iinfo(NARROW[kind])
+    values = generator.integers(info.min, info.max, shape, endpoint=True)
+    pick = generator.integers(0, 4, shape)
+    values[pick == 0] = info.min
+    values[pick == 1] = info.max
+    return values.astype(NARROW[kind])
+
+
+@pytest.mark.parametrize("left, right", [
+    ("s8", "s8"), ("u8", "s8"), ("s8", "u8"), ("u8", "u8"), ("s16", "s16"),
+    ("s8", "s16"), ("u16", "s16"), ("u16", "u16"), ("s16", "u8")])
+def test_narrow_numbers(left, right):
+    """Products of narrow numbers are exact, modulo 2^32, whatever their signs,
+    for every length of the reduction, by rows and columns of any kind."""
+    generator = np.random.default_rng(len(left) + 7 * len(right))
+    cases = [(33, 40, 64, False, False, 0), (31, 49, 257, True, False, 0),
+             ("?", 24, 131, False, False, 0), (64, 64, 9, True, True, 0),
+             (40, 33, 66, False, True, 0), (30, 70, 1023, False, False, 3)]
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            for m, n, k, turned, subtracts, shift in cases:
+                text = narrow_program(left, right, m, n, k, turned, subtracts,
+                                      shift)
+                program = Program(
+                    contraction_fuzz.compile_for(context, text, target, Options())
+                )
+                for rows in (1, 50) if m == "?" else (m,):
+                    x = narrow_values(generator, left, (rows, k))
+                    y = narrow_values(generator, right, (k, n))
+                    # Sums of the largest products.
+                    x[-1] = np.iinfo(x.dtype).min
+                    y[:, -1] = np.iinfo(y.dtype).min
+                    x0 = x.astype(np.int64) - shift
+                    exact = x0 @ y.astype(np.int64)
+                    exact = (-exact if subtracts else exact).astype(np.int32)
+                    given = np.ascontiguousarray(y.T) if turned else y
+                    signed = [v.view(f"i{v.itemsize}") for v in (x, given)]
+                    np.testing.assert_array_equal(
+                        program(*signed), exact, err_msg=f"{target} {m}x{n}x{k}"
+                    )
+
+
+def test_narrow_nans():
+    """Words of bf16 that are not filled up meet zeros alone: NaN and infinity
+    come out where the plain sums have them, and nowhere else."""
+    torch = pytest.importorskip("torch")
+    k = 77
+    text = f"""
+func.func @f(%a: tensor<33x{k}xbf16>, %b: tensor<{k}x40xbf16>)
+    -> tensor<33x40xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<33x40xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<33x40xf32>)
+    -> tensor<33x40xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<33x{k}xbf16>, tensor<{k}x40xbf16>)
+    outs(%i : tensor<33x40xf32>) -> tensor<33x40xf32>
+  return %r : tensor<33x40xf32>
+}}
+"""
+    generator = np.random.default_rng(5)
+    x = generator.integers(-4, 5, (33, k)).astype(np.float32)
+    y = generator.integers(-4, 5, (k, 40)).astype(np.float32)
+    x[4, k - 1], x[5, 0], x[32, 3] = np.nan, np.inf, -np.inf
+    y[k - 1, 7], y[0, 39] = np.inf, np.nan
+    narrow = [torch.from_numpy(v).bfloat16() for v in (x, y)]
+    with np.errstate(invalid="ignore"):
+        exact = x.astype(np.float64) @ y.astype(np.float64)
+    with Context() as context:
+        for target in contraction_fuzz.runnable_targets():
+            program = Program(
+                contraction_fuzz.compile_for(context, text, target, Options())
+            )
+            got = np.asarray(program(*narrow))
+            np.testing.assert_array_equal(got, exact.astype(np.float32), target)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("known", ["kn", "n", ""])
 def test_unknown_rows(turned, known):

@@ -374,6 +374,36 @@ static void contraction_plans(void) {
   CHECK(!pn_model_contraction_plan(&core, &small, &plan));
 }
 
+/* Words of several steps of the reduction. */
+static void plans_of_words(void) {
+  pn_model_core_t core = core_of("znver3", 4);
+  pn_model_contraction_t product = {.m = {1, {1024}},
+                                    .n = {1, {1024}},
+                                    .k = {1, {1000}},
+                                    .batch = 1,
+                                    .cores = 2};
+  pn_model_contraction_plan_t single, pairs;
+  CHECK(pn_model_contraction_plan(&core, &product, &single));
+  product.step = 2;
+  CHECK(pn_model_contraction_plan(&core, &product, &pairs));
+  /* As many bytes of panels, half the steps. */
+  CHECK(pairs.k.points <= 500 && pairs.k.points * 2 > single.k.points);
+  CHECK(pairs.fma_cycles < 0.51 * single.fma_cycles);
+  CHECK(pn_model_depth_points(&product).trips[0] == 500);
+  /* Of 3 x 3 windows each row takes two words of two, a quarter of them
+   * empty. */
+  product.k = (pn_model_loops_t){3, {64, 3, 3}};
+  CHECK(pn_model_contraction_plan(&core, &product, &pairs));
+  CHECK(pairs.useful_share > 0.7 && pairs.useful_share <= 0.75);
+  /* A row more of accumulators and the register of what multiplies it. */
+  pn_model_tile_t tile;
+  CHECK(pn_model_tile_cost(&core, 6, 2, &tile) && tile.registers == 15);
+  core.extra_rows = 1;
+  CHECK(!pn_model_tile_cost(&core, 6, 2, &tile));
+  CHECK(pn_model_tile_cost(&core, 5, 2, &tile) && tile.registers == 16 &&
+        tile.cycles_per_k == 6);
+}
+
 /* Sizes that are asked for in place of the model's. */
 static void asked_plans(void) {
   pn_model_core_t core = core_of("haswell", 4);
@@ -840,6 +870,7 @@ int main(void) {
   CHECK_RUN(stream_stores);
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
+  CHECK_RUN(plans_of_words);
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);

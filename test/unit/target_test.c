@@ -6,6 +6,7 @@
  */
 
 #include "Runtime/Processor.h"
+#include "Target/DotUnits.h"
 #include "Target/HostFacts.h"
 #include "Target/Row.h"
 #include "check.h"
@@ -1019,10 +1020,43 @@ static void documentation(void) {
   free(text);
 }
 
+/* Forms and widths of the dot products of a known chip, in order. */
+static void dot_units_are(const char *chip, const char *expected) {
+  const pn_target_row_t *row = pn_target_find_row(chip);
+  CHECK(row != NULL);
+  char text[512] = "";
+  const pn_dot_unit_t *unit;
+  for (size_t i = 0; (unit = pn_dot_unit_get(&row->info, i)) != NULL; ++i) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, "%s%s:%d:%s", i ? " " : "",
+             unit->form, (int)unit->bits, unit->adds_up ? "add" : "sum");
+    CHECK(strncmp(unit->intrinsic, "llvm.", 5) == 0);
+    CHECK(unit->is_exact == (strncmp(unit->form, "bf16", 4) != 0));
+    CHECK(unit->bits <= row->info.vector_bits);
+  }
+  if (strcmp(text, expected) != 0)
+    printf("  %s: %s\n", chip, text);
+  CHECK(strcmp(text, expected) == 0);
+}
+
+static void dot_units(void) {
+  dot_units_are("znver3", "s16s16x2:256:sum s16s16x2:128:sum");
+  dot_units_are("skylake-avx512",
+                "s16s16x2:512:sum s16s16x2:256:sum s16s16x2:128:sum");
+  dot_units_are("znver4",
+                "u8s8x4:512:add u8s8x4:256:add u8s8x4:128:add "
+                "s16s16x2:512:add s16s16x2:256:add s16s16x2:128:add "
+                "bf16bf16x2:512:add bf16bf16x2:256:add bf16bf16x2:128:add");
+  dot_units_are("neoverse-n1", "s8s8x4:128:add u8u8x4:128:add");
+  dot_units_are("neoverse-v1", "s8s8x4:128:add u8u8x4:128:add "
+                               "u8s8x4:128:add bf16bf16x2:128:add");
+}
+
 int main(void) {
   CHECK(mkdtemp(temporary_directory) != NULL);
   CHECK_RUN(allocation_failures);
   CHECK_RUN(known_rows_are_sound);
+  CHECK_RUN(dot_units);
   CHECK_RUN(names);
   CHECK_RUN(info_and_references);
   CHECK_RUN(round_trips);
