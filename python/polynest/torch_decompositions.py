@@ -1384,6 +1384,15 @@ def _scan_scalar(x, dim, *, dtype=None):
     return x.to(dtype).clone()
 
 
+@_replaces(aten.soft_margin_loss_backward.default)
+def _soft_margin_loss_backward(grad, x, target, reduction):
+    """PyTorch's own rule takes 1 from a sigmoid near 1."""
+    if _is_low(x):
+        return NotImplemented
+    out = -target * grad * torch.sigmoid(-target * x)
+    return out / x.numel() if reduction == 1 else out
+
+
 @_replaces(aten.native_dropout.default)
 def _drop_all(x, p, train):
     """Eager's dropout draws no numbers where nothing is left to chance, though

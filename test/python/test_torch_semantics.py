@@ -133,6 +133,25 @@ def test_autocast_of_gradients():
         near(h, w, e, 32)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_gradient_of_a_soft_margin(reduction):
+    """Far from the margin it is small, and has all its digits."""
+    x = torch.tensor([[15.0, -15.0, 0.5], [3.0, 40.0, -1.0]])
+    target = torch.tensor([[1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+
+    def loss(x):
+        return torch.nn.functional.soft_margin_loss(
+            x, target.to(x.dtype), reduction=reduction
+        )
+
+    found = []
+    for function, dtype in ((compiled(loss), x.dtype), (loss, torch.float64)):
+        leaf = x.to(dtype, copy=True).requires_grad_()
+        function(leaf).sum().backward()
+        found.append(leaf.grad.double())
+    assert torch.allclose(*found, rtol=1e-5, atol=0)
+
+
 # -- dropout in training -------------------------------------------------------
 
 
