@@ -15,6 +15,7 @@ the library's arguments and results are, and which library it belongs to.
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import re
@@ -368,6 +369,13 @@ class ExportedModel:
             a for i, a in enumerate(arguments) if i not in chosen
         ]
         self._plan, self._writes = d["plan"], d["writes"]
+        self._written = sorted(
+            i for kind, i, _ in self._writes if kind == "input"
+        )
+        self._used = sorted(
+            {a["input"] for a in self._arguments if "input" in a}
+            | set(self._written)
+        )
         self._bytes = [r["dtype"] == "uint8" for r in d["results"]]
         names = {a["tensor"] for a in arguments if a["kind"] == "buffer"}
         self.buffers = {
@@ -382,15 +390,38 @@ class ExportedModel:
         _flatten(self._call_tree, (args, kwargs), "arguments", leaves)
         inputs = [value for value, _ in leaves]
         for i, value in self._fixed.items():
-            if type(inputs[i]) is not type(value) or inputs[i] != value:
+            if not _is_same(inputs[i], value):
                 raise errors.SignatureError(
                     f"{_place(leaves[i][1])} is {inputs[i]!r}; the model was "
                     f"exported for {value!r}"
                 )
+        self._check_overlaps(inputs, leaves)
         if not self._writes:
             return self._run(inputs, leaves)
         with self._lock:
             return self._run(inputs, leaves)
+
+    def _check_overlaps(
+        self, inputs: list[Any], leaves: list[tuple[Any, str]]
+    ) -> None:
+        """Inputs are written back once all is computed: what another reads or
+        writes in the same memory would not be what the model does."""
+        for i in self._written:
+            layout = _layout(inputs[i])
+            if layout is None:
+                continue  # the program refuses it
+            if _overlaps_itself(layout):
+                raise errors.OverlapError(
+                    f"{_place(leaves[i][1])} is written, and elements of it "
+                    "share memory"
+                )
+            for k in self._used:
+                other = None if k == i else _layout(inputs[k])
+                if other is not None and _share_memory(layout, other):
+                    raise errors.OverlapError(
+                        f"{_place(leaves[i][1])} is written, and shares "
+                        f"memory with {_place(leaves[k][1])}"
+                    )
 
     def _run(self, inputs: list[Any], leaves: list[tuple[Any, str]]) -> Any:
         passed = [
@@ -459,6 +490,92 @@ class ExportedModel:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_same(given: Any, fixed: Any) -> bool:
+    """By type, and floats by bits: the code has the sign of a zero in it. Any
+    NaN is the same, since arithmetic tells none from another."""
+    if type(given) is not type(fixed):
+        return False
+    if type(given) is not float:
+        return given == fixed
+    if given != given or fixed != fixed:
+        return given != given and fixed != fixed
+    return given == fixed and math.copysign(1, given) == math.copysign(1, fixed)
+
+
+class _Layout:
+    """Where an array's elements are, for NumPy to see."""
+
+    def __init__(
+        self, address: int, shape: tuple, strides: tuple, width: int, keep: Any
+    ) -> None:
+        self.shape, self.strides, self.width = shape, strides, width
+        self.keep = keep
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": f"|V{width}",
+        }
+
+
+def _layout(value: Any) -> _Layout | None:
+    """None of what has no elements."""
+    import numpy
+
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.device.type != "cpu":
+            return None
+        width = value.element_size()
+        found = _Layout(
+            value.data_ptr(),
+            tuple(value.shape),
+            tuple(n * width for n in value.stride()),
+            width,
+            value,
+        )
+    elif isinstance(value, (numpy.ndarray, numpy.generic)):
+        value = numpy.asarray(value)
+        found = _Layout(
+            value.ctypes.data,
+            value.shape,
+            value.strides,
+            value.itemsize,
+            value,
+        )
+    else:
+        return None
+    return found if 0 not in found.shape else None
+
+
+# Steps of a search that is exponential at worst; what takes longer counts as
+# shared.
+_SEARCH_STEPS = 100_000
+
+
+def _share_memory(a: _Layout, b: _Layout) -> bool:
+    import numpy
+
+    try:
+        return numpy.shares_memory(
+            numpy.asarray(a), numpy.asarray(b), max_work=_SEARCH_STEPS
+        )
+    except RuntimeError:  # TooHardError
+        return True
+
+
+def _overlaps_itself(layout: _Layout) -> bool:
+    """Whether it may: no where each stride passes all that is below it."""
+    extent = layout.width
+    dims = zip(map(abs, layout.strides), layout.shape)
+    for stride, size in sorted(d for d in dims if d[1] > 1):
+        if stride < extent:
+            return True
+        extent += stride * (size - 1)
+    return False
 
 
 def _place(where: str) -> str:

@@ -311,6 +311,94 @@ def test_inputs_that_are_written(tmp_path):
     assert numpy.array_equal(plain, 2 * x.numpy())
 
 
+def test_written_inputs_that_overlap(tmp_path):
+    """Each is written once all is computed, which is not what a model does
+    whose inputs share memory."""
+
+    def write(x, y):
+        x.add_(1)
+        y.add_(1)
+        return x + y
+
+    vectors = polynest.load(
+        polynest.export(
+            write, (torch.zeros(4), torch.zeros(4)), tmp_path / "v.so"
+        ).library
+    )
+
+    def read(x, y):
+        x.add_(y)
+        return x.sum() + y.sum()
+
+    columns = polynest.load(
+        polynest.export(
+            read, (torch.zeros(4, 3), torch.zeros(4, 3)), tmp_path / "c.so"
+        ).library
+    )
+    for make in (torch.zeros, numpy.zeros):
+        base, table = make(6), make((4, 7))
+        if make is numpy.zeros:
+            base, table = base.astype("f4"), table.astype("f4")
+        one = make((1,)).astype("f4") if make is numpy.zeros else make(1)
+        spread = (
+            one.expand(4)
+            if make is torch.zeros
+            else numpy.lib.stride_tricks.as_strided(one, (4,), (0,))
+        )
+        for loaded, inputs in (
+            (vectors, (base[:4], base[2:])),
+            (vectors, (base[2:], base[:4])),
+            (vectors, (base[:4], base[:4])),
+            (vectors, (base[:4],) * 2),
+            (columns, (table[:, :3], table[:, 2:5])),
+            (columns, (table[:, 3:6], table[:, 3:6])),
+        ):
+            with pytest.raises(errors.OverlapError, match="argument [01]"):
+                loaded(*inputs)
+            assert not base.any() and not table.any()
+        with pytest.raises(errors.OverlapError, match="elements of it"):
+            vectors(spread, base[:4])
+        assert not base.any() and not spread.any()
+        # Neighbours, and columns between each other's, share nothing.
+        assert float(columns(table[:, :3], table[:, 3:6])) == 0
+        assert float(columns(table[:, 0:6:2], table[:, 1:7:2])) == 0
+        base = make(8) if make is torch.zeros else make(8).astype("f4")
+        assert float(vectors(base[0:8:2], base[1:8:2]).sum()) == 8
+        assert base.tolist() == [1.0] * 8
+    # An input that is read alone may be given twice.
+    plain = polynest.load(
+        polynest.export(
+            torch.add, (torch.ones(3), torch.ones(3)), tmp_path / "p.so"
+        ).library
+    )
+    x = torch.ones(3)
+    assert plain(x, x).tolist() == [2.0] * 3
+
+
+def test_fixed_numbers(tmp_path):
+    x = torch.ones(3)
+    for i, (fixed, same, others) in enumerate((
+        (float("nan"), -float("nan"), (0.0, 1)),
+        (0.0, 0.0, (-0.0, 0, float("nan"), False)),
+        (-0.0, -0.0, (0.0,)),
+        (1.0, 1.0, (1, True)),
+    )):
+        loaded = polynest.load(
+            polynest.export(
+                lambda x, s: (x / s if s == 0.0 else x * s),
+                (x, fixed),
+                tmp_path / f"f{i}.so",
+            ).library
+        )
+        want = x / torch.tensor(fixed) if fixed == 0 else x * fixed
+        got = loaded(x, same)
+        assert torch.equal(got.nan_to_num(), want.nan_to_num())
+        assert torch.equal(got.isnan(), want.isnan())
+        for other in others:
+            with pytest.raises(errors.SignatureError, match="exported for"):
+                loaded(x, other)
+
+
 Pair = collections.namedtuple("Pair", "a b")
 
 
