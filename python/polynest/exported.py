@@ -9,11 +9,13 @@ NumPy arrays or torch tensors, and results are torch tensors where an argument i
 one. The weights are mapped, not read, and packed once.
 
 The weights file has the form of the safetensors library. Its metadata says what
-the library's arguments and results are, and which library it belongs to.
+the library's arguments and results are, and which library it belongs to, with
+checksums: one of each tensor, and one of all that the metadata says.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import mmap
@@ -21,6 +23,7 @@ import os
 import re
 import sys
 import threading
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
@@ -29,7 +32,7 @@ from polynest import errors
 from polynest.handles import Executable
 from polynest.program import Memory, Program
 
-FORMAT = 1
+FORMAT = 2
 
 # -- assertions on sizes, as text of the program -------------------------------
 
@@ -179,6 +182,16 @@ def seal_of(path: Path) -> str:
     return data[8:].hex() if data.startswith(_SEAL) else ""
 
 
+def sum_of_tensor(dtype: str, shape: Sequence[int], data: Any) -> int:
+    """Of its form and elements. Not cryptographic: it finds damage."""
+    form = f"{dtype} {list(shape)} ".encode()
+    return zlib.crc32(data, zlib.crc32(form))
+
+
+def sum_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 _NAMES = {
     "BOOL": ("bool", 1),
     "U8": ("uint8", 1),
@@ -215,25 +228,34 @@ class _Weights:
             raise self._damaged("it is cut short")
         try:
             self.header = json.loads(self.map[8 : 8 + length])
-            text = self.header["__metadata__"]["polynest"]
+            metadata = self.header["__metadata__"]
+            text = metadata["polynest"]
+            found = metadata.get("polynest.sum")
+            if found is not None and found != sum_of_text(text):
+                raise self._damaged("its description was changed")
             self.description = json.loads(text)
             if self.description["format"] != FORMAT:
                 raise errors.VersionError(
                     f"'{path}' has format {self.description['format']}, this "
                     f"package reads {FORMAT}"
                 )
-        except (ValueError, KeyError, TypeError) as error:
+            if found is None:
+                raise self._damaged("its description has no checksum")
+        except (
+            ValueError, KeyError, TypeError, AttributeError, RecursionError,
+        ) as error:
             raise self._damaged(
                 "it has no description of a library"
             ) from error
         self.begin, self.size = 8 + length, size
+        self._checked: set[str] = set()
         import ctypes
 
         self._buffer = (ctypes.c_char * size).from_buffer(self.map)
         self.address = ctypes.addressof(self._buffer)
 
     def _damaged(self, why: str) -> errors.CorruptError:
-        return errors.CorruptError(f"'{self.path}' is no weights file: {why}")
+        return errors.CorruptError(f"'{self.path}' is damaged or no weights file: {why}")
 
     def tensor(self, name: str) -> Memory:
         try:
@@ -252,6 +274,14 @@ class _Weights:
             or self.begin + end > self.size
         ):
             raise self._damaged(f"tensor '{name}' is not in it")
+        if name not in self._checked:
+            with memoryview(self.map) as view:
+                data = view[self.begin + begin : self.begin + end]
+                with data:
+                    found = sum_of_tensor(item["dtype"], shape, data)
+            if found != self.description["sums"][name]:
+                raise self._damaged(f"tensor '{name}' was changed")
+            self._checked.add(name)
         return Memory(self.address + self.begin + begin, dtype, shape, self)
 
     def forget_pages(self) -> None:
@@ -273,6 +303,22 @@ class Record(dict):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
+
+
+def _is_in(value: Any, indices: range) -> bool:
+    return type(value) is int and value in indices
+
+
+def _count_leaves(tree: Any) -> int:
+    """Raises ValueError where it is no tree."""
+    if tree is None:
+        return 1
+    kind, children = tree
+    if kind == "dict":
+        children = children.values()
+    elif kind not in ("tuple", "list"):
+        raise ValueError(f"unknown: {kind!r}")
+    return sum(map(_count_leaves, children))
 
 
 def _flatten(tree: Any, value: Any, where: str, out: list[Any]) -> None:
@@ -324,9 +370,10 @@ class ExportedModel:
     def __init__(
         self, library: Path, weights: Path, results: str = "auto"
     ) -> None:
+        # First: what is no library has no weights either.
+        executable = Executable.load(library)
         self._weights = _Weights(weights)
         d = self._weights.description
-        executable = Executable.load(library)
         seal = seal_of(library)
         if seal and d.get("library") and seal != d["library"]:
             raise errors.CorruptError(
@@ -334,7 +381,9 @@ class ExportedModel:
             )
         try:
             self._prepare(d, executable, results)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (
+            KeyError, TypeError, ValueError, IndexError, AttributeError,
+        ) as error:
             if isinstance(error, errors.PolynestError):
                 raise
             raise errors.CorruptError(
@@ -384,6 +433,46 @@ class ExportedModel:
         held = {p[1] for p in self._plan if p[0] == "tensor"}
         self._held = {n: self._weights.tensor(n) for n in held}
         self._lock = threading.Lock()
+        self._check_plan(len(d["results"]))
+
+    def _check_plan(self, result_count: int) -> None:
+        """Calls rely on it."""
+        inputs = range(_count_leaves(self._call_tree))
+        results = range(result_count)
+
+        def check(is_right: bool, what: Any) -> None:
+            if not is_right:
+                raise ValueError(f"unknown: {what!r}")
+
+        for i in self._fixed:
+            check(i in inputs, i)
+        for a in self._arguments:
+            kind = a["kind"]
+            check(kind in ("input", "number", "buffer"), kind)
+            check(kind == "buffer" or _is_in(a["input"], inputs), a)
+        for origin in self._plan:
+            kind, *rest = origin
+            first = rest[0] if rest else None
+            right = {
+                "result": len(rest) == 1 and _is_in(first, results),
+                "input": len(rest) == 1 and _is_in(first, inputs),
+                "size": len(rest) == 2
+                and _is_in(first, inputs)
+                and type(rest[1]) is int
+                and rest[1] >= 0,
+                "tensor": len(rest) == 1 and first in self._held,
+                "value": len(rest) == 1
+                and (first is None or type(first) in (bool, int, float, str)),
+            }
+            check(right.get(kind, False), origin)
+        for kind, where, k in self._writes:
+            right = {
+                "buffer": where in self.buffers,
+                "input": _is_in(where, inputs),
+            }
+            check(right.get(kind, False) and _is_in(k, results), kind)
+        if _count_leaves(self._result_tree) != len(self._plan):
+            raise ValueError("the number of results differs")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves: list[tuple[Any, str]] = []

@@ -354,10 +354,10 @@ class _Graph:
                 _KINDS.BUFFER,
                 _KINDS.CONSTANT_TENSOR,
             ):
-                self.held[name] = spec.target
+                self.held[name] = _stored_name(spec.target)
                 changes = spec.target in written
                 self.kinds[name] = "input" if changes else "parameter"
-                self.tensors[spec.target] = self._tensor(spec)
+                self.tensors[self.held[name]] = self._tensor(spec)
             else:
                 raise errors.UnsupportedError(
                     f"input '{name}' of the model is a {spec.kind.name}"
@@ -371,6 +371,13 @@ class _Graph:
         raise errors.UnsupportedError(
             f"the exported program has no tensor '{spec.target}'"
         )
+
+    def _add_tensor(self, name: str, tensor: torch.Tensor) -> str:
+        """The name that it gets: the model may have such a one itself."""
+        while name in self.tensors:
+            name += "_"
+        self.tensors[name] = tensor
+        return name
 
     def _check_outputs(self) -> None:
         allowed = (
@@ -535,9 +542,9 @@ class _Graph:
                 "sizes": list(argument.sizes),
             }
             if argument.constant is not None:
-                name = f"constant.{i}"
-                self.tensors[name] = frontend.behind(
-                    argument.constant, argument.view
+                name = self._add_tensor(
+                    f"constant.{i}",
+                    frontend.behind(argument.constant, argument.view),
                 )
                 item |= {"kind": "constant", "tensor": name}
             elif source.name in self.held:
@@ -586,7 +593,8 @@ class _Graph:
             self.signature.output_specs, self._output.args[0]
         ):
             if spec.kind is _OUTPUTS.BUFFER_MUTATION:
-                writes.append(["buffer", spec.target, place[node]])
+                name = _stored_name(spec.target)
+                writes.append(["buffer", name, place[node]])
             elif spec.kind is _OUTPUTS.USER_INPUT_MUTATION:
                 index = self.inputs[spec.target]
                 writes.append(["input", index, place[node]])
@@ -607,8 +615,7 @@ class _Graph:
             return ["tensor", self.held[node.name]]
         constant = frontend.captured(self.module, node)
         if isinstance(constant, torch.Tensor):
-            name = f"result.{node.name}"
-            self.tensors[name] = constant
+            name = self._add_tensor(f"result.{node.name}", constant)
             return ["tensor", name]
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt):
@@ -721,6 +728,12 @@ class _Graph:
             ],
             "plan": lowered.plan,
             "writes": lowered.writes,
+        }
+        description["sums"] = {
+            name: exported.sum_of_tensor(
+                _STORED[tensor.dtype], tensor.shape, _bytes(tensor)
+            )
+            for name, tensor in kept.items()
         }
         places = _write_weights(parts.weights, kept, description)
         example, symbols = _example_sizes(self.graph)
@@ -953,6 +966,11 @@ _STORED = {
 }
 
 
+def _stored_name(name: str) -> str:
+    """The format has a use of its own for `__metadata__`."""
+    return f"{name}_" if re.fullmatch("__metadata___*", name) else name
+
+
 def _bytes(tensor: torch.Tensor) -> memoryview:
     plain = tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
     return memoryview(plain.view(torch.uint8).numpy())
@@ -963,8 +981,12 @@ def _write_weights(
 ) -> dict[str, tuple[int, int]]:
     """A safetensors file whose metadata has the description. Returns the
     offset and bytes of each tensor in the file."""
+    described = json.dumps(description)
     header: dict[str, Any] = {
-        "__metadata__": {"polynest": json.dumps(description)}
+        "__metadata__": {
+            "polynest": described,
+            "polynest.sum": exported.sum_of_text(described),
+        }
     }
     # Large elements first: then each is aligned to its own size.
     order = sorted(tensors.items(), key=lambda i: -i[1].element_size())

@@ -581,6 +581,12 @@ def test_damaged_files(small_files, tmp_path):
     bad = dict(header)
     bad["conv.weight"] = {**header["conv.weight"], "shape": [8, 3, 3, 4]}
     none = dict(header, __metadata__={})
+    metadata = header["__metadata__"]
+    unsummed = dict(header, __metadata__={"polynest": metadata["polynest"]})
+    swapped = dict(header)
+    swapped["share"], swapped["last.bias"] = (
+        header["last.bias"], header["share"],
+    )
     for i, damaged in enumerate((
         b"",
         data[:100],
@@ -589,7 +595,7 @@ def test_damaged_files(small_files, tmp_path):
         (2**63).to_bytes(8, "little") + data[8:],
         *(
             len(t).to_bytes(8, "little") + t + data[8 + length :]
-            for t in (json.dumps(h).encode() for h in (bad, none))
+            for t in (json.dumps(h).encode() for h in (bad, none, unsummed, swapped))
         ),
     )):
         weights.write_bytes(damaged)
@@ -605,6 +611,136 @@ def test_damaged_files(small_files, tmp_path):
         polynest.load(tmp_path / "none.so")
     with pytest.raises(errors.ArgumentError, match="path is a int"):
         polynest.load(3)
+
+
+def test_any_byte_that_changes(small_files, tmp_path):
+    """It is found when the file is loaded, or nothing of it was read."""
+    library = shutil.copy(small_files.library, tmp_path / "small.so")
+    weights = tmp_path / "small.weights"
+    data = small_files.weights.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    x = small()[1][0]
+    want = polynest.load(small_files.library)(x).y
+    header = json.loads(data[8 : 8 + length])
+    ends = [
+        place
+        for n, t in header.items() if n[0] != "_"
+        for place in (t["data_offsets"][0], t["data_offsets"][1] - 1)
+    ]
+    places = [8 + length + p for p in ends] + list(range(0, 8 + length, 41))
+    harmless = 0
+    for k, place in enumerate(places):
+        changed = bytearray(data)
+        changed[place] ^= (0x40, 0x01, 0x80)[k % 3]
+        weights.write_bytes(changed)
+        try:
+            loaded = polynest.load(library)
+        except (errors.CorruptError, errors.VersionError):
+            continue
+        harmless += 1
+        assert torch.equal(loaded(x).y, want)
+        assert place < 8 + length
+    assert harmless < len(places) / 4
+
+
+def _with_description(data, change):
+    """A weights file with a description that was changed and summed anew."""
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    description = json.loads(header["__metadata__"]["polynest"])
+    change(description)
+    text = json.dumps(description)
+    header["__metadata__"] = {
+        "polynest": text, "polynest.sum": exported.sum_of_text(text),
+    }
+    head = json.dumps(header).encode()
+    return len(head).to_bytes(8, "little") + head + data[8 + length :]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plan": [["resulv", 0], ["result", 1]]},
+        {"plan": [["result", 2], ["result", 1]]},
+        {"plan": [["result", -1], ["result", 1]]},
+        {"plan": [["result", True], ["result", 1]]},
+        {"plan": [["input", 1], ["result", 1]]},
+        {"plan": [["size", 0], ["result", 1]]},
+        {"plan": [["tensor", "none"], ["result", 1]]},
+        {"plan": [["value", [1]], ["result", 1]]},
+        {"plan": [["value"], ["result", 1]]},
+        {"plan": [["result", 1]]},
+        {"plan": 3},
+        {"writes": [["inpuv", 0, 0]]},
+        {"writes": [["input", 1, 0]]},
+        {"writes": [["buffer", "none", 0]]},
+        {"writes": [["input", 0, 2]]},
+        {"fixed": {"7": 1}},
+        {"fixed": {"x": 1}},
+        {"returns": ["set", [None, None]]},
+        {"returns": ["dict", [None, None]]},
+        {"call": ["tuple", 3]},
+        {"constants": []},
+        {"arguments": []},
+        {"sums": {}},
+        {"results": [{}, {}]},
+    ],
+)
+def test_descriptions_that_are_wrong(small_files, tmp_path, change):
+    data = small_files.weights.read_bytes()
+    weights = tmp_path / "w.weights"
+    weights.write_bytes(_with_description(data, lambda d: None))
+    polynest.load(small_files.library, weights=weights)
+    weights.write_bytes(_with_description(data, lambda d: d.update(change)))
+    with pytest.raises(errors.CorruptError, match="w.weights"):
+        polynest.load(small_files.library, weights=weights)
+
+
+def test_formats(small_files, tmp_path):
+    data = small_files.weights.read_bytes()
+    weights = tmp_path / "w.weights"
+    weights.write_bytes(_with_description(data, lambda d: d.update(format=1)))
+    with pytest.raises(errors.VersionError, match="has format 1"):
+        polynest.load(small_files.library, weights=weights)
+
+
+def test_no_library(tmp_path):
+    """Said before its weights are missed."""
+    path = tmp_path / "text.so"
+    path.write_text("no library")
+    with pytest.raises(polynest.PolynestError, match="text.so") as caught:
+        polynest.load(path)
+    assert "weights" not in str(caught.value)
+
+
+def test_names_of_tensors(tmp_path):
+    """Those that the file, or the export itself, has a use for."""
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in ("__metadata__", "__metadata___", "polynest"):
+                self.register_buffer(name, torch.randn(3))
+            self.constant = torch.nn.ParameterList(
+                torch.randn(3) for _ in range(6)
+            )
+
+        def forward(self, x):
+            self.__metadata__.add_(1)
+            x = x * self.__metadata__ + getattr(self, "__metadata___")
+            for p in self.constant:
+                x = x * p
+            return x * torch.tensor([2.0, 3.0, 4.0]) + self.polynest
+
+    model = Model().eval()
+    inputs = (torch.randn(3),)
+    loaded = polynest.load(
+        polynest.export(model, inputs, tmp_path / "n.so").library
+    )
+    for _ in range(2):
+        got = loaded(*inputs)
+        with torch.no_grad():
+            agree(got, model(*inputs), inputs)
 
 
 def test_again_over_the_old(small_files, tmp_path):
