@@ -16,7 +16,9 @@ it, its element type, the reason and its place in the source.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import inspect
 import json
 import os
 import re
@@ -24,7 +26,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import torch
 import torch.fx
@@ -78,7 +80,8 @@ def export(
     of the C function (default: the library's). `target` is a CPU to compile
     for. Files appear whole, the library last, or not at all.
     """
-    library = _checked_path(path)
+    with _file_errors(path):
+        library = _checked_path(path)
     entry = _checked_name(name, library)
     options = Options(
         opt_level=opt_level,
@@ -95,7 +98,10 @@ def export(
         graph = trace(model, args, kwargs, dynamic_shapes)
         lowered = graph.lower(entry)
         progress.say(f"compiling {len(lowered.region.nodes)} ops")
-        return _write_files(graph, lowered, library, entry, target, options)
+        with _file_errors(library):
+            return _write_files(
+                graph, lowered, library, entry, target, options
+            )
 
 
 def trace(
@@ -120,7 +126,7 @@ def _write_files(
     options: Options,
 ) -> ExportedFiles:
     folder = Path(
-        tempfile.mkdtemp(prefix=f".{library.stem}-", dir=library.parent)
+        tempfile.mkdtemp(prefix=f".{library.stem[:32]}-", dir=library.parent)
     )
     try:
         parts = ExportedFiles(
@@ -138,6 +144,19 @@ def _write_files(
 
 
 # -- arguments -----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _file_errors(path: Any) -> Iterator[None]:
+    """What the system says of files becomes an error of the package."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, errors.PolynestError):
+            raise
+        raise errors.FileError(
+            f"cannot write '{path}': {error.strerror or error}"
+        ) from error
 
 
 def _checked_path(path: Any) -> Path:
@@ -187,14 +206,33 @@ def _checked_name(name: Any, library: Path) -> str:
 
 
 class _Function(torch.nn.Module):
-    """torch.export takes modules only."""
+    """torch.export takes modules only, and names arguments, and what varies of
+    them, by the signature of `forward`."""
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(
+        self, function: Callable, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> None:
         super().__init__()
-        self.function = function
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        forward.__signature__ = _signature(function, args, kwargs)
+        self.forward = forward
+
+
+def _signature(
+    function: Callable, args: Sequence[Any], kwargs: dict[str, Any]
+) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin has none
+        make = inspect.Parameter
+        names = (f"args_{i}" for i in range(len(args)))
+        return inspect.Signature(
+            [make(n, make.POSITIONAL_OR_KEYWORD) for n in names]
+            + [make(n, make.KEYWORD_ONLY) for n in kwargs]
+        )
 
 
 def _definition(model: Any) -> str:
@@ -248,9 +286,9 @@ def _traced(
         )
     # What torch.compile made of a module has it inside.
     model = getattr(model, "_orig_mod", model)
-    if not isinstance(model, torch.nn.Module):
-        model = _Function(model)
     try:
+        if not isinstance(model, torch.nn.Module):
+            model = _Function(model, args, kwargs or {})
         with torch.no_grad():
             return torch.export.export(
                 model, tuple(args), kwargs, dynamic_shapes=dynamic_shapes
@@ -699,8 +737,11 @@ class _Graph:
         lowered: _Lowered,
         parts: ExportedFiles,
     ) -> None:
+        # An entry may end in the name of a function of another: x_init.
         found = re.search(
-            r"^int32_t (\w+)_init\(", parts.header.read_text(), re.M
+            r"^const char \*(\w+)_problem\(void\);",
+            parts.header.read_text(),
+            re.M,
         )
         if found is None:
             raise errors.InternalError("the header has no entry")
@@ -1027,10 +1068,6 @@ def _put_in_place(parts: ExportedFiles, folder: Path) -> ExportedFiles:
         if what != "library":
             os.chmod(part, 0o666 & ~mask)
         placed[what] = folder / part.name
-        try:
+        with _file_errors(placed[what]):
             os.replace(part, placed[what])
-        except OSError as error:
-            raise errors.FileError(
-                f"cannot write '{placed[what]}': {error.strerror}"
-            ) from error
     return ExportedFiles(**placed)

@@ -25,7 +25,7 @@ _TYPES = {
 }
 _HEAD = '''/* Loads @STEM@.weights, binds it, and runs @NAME@.
  *
- *   cc @STEM@_main.c -L. -l:@STEM@.so -Wl,-rpath,'$ORIGIN' -o @STEM@_main
+ *   cc @SOURCE@ -L. -l:@STEM@.so -Wl,-rpath,'$ORIGIN' -o @STEM@_main
  *   ./@STEM@_main [-w WEIGHTS] [-n CALLS] [-t THREADS] [-o PREFIX]
  *                 [-s SIZES] [INPUT...]
  *
@@ -412,6 +412,9 @@ def text(
     values = {
         "NAME": description["entry"],
         "STEM": parts.library.stem,
+        # A name that begins with - is an option to a compiler.
+        "SOURCE": ("./" if parts.library.stem[0] == "-" else "")
+        + f"{parts.library.stem}_main.c",
         "SYMBOL": description["symbol"],
         "RANK": str(max(1, *ranks, 1)),
         "VALUES": "".join(rows),

@@ -2,6 +2,8 @@
 """polynest.export and polynest.load: libraries of PyTorch models."""
 
 import collections
+import errno
+import functools
 import json
 import os
 import shutil
@@ -505,6 +507,97 @@ def test_bad_arguments(tmp_path, monkeypatch, change, kind, word):
         polynest.export(given.pop("model"), given.pop("args"),
                         given.pop("path"), **given)
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_dynamic_functions(tmp_path):
+    """Functions say what varies as modules do: in order, or by name."""
+    vary = {0: torch.export.Dim.DYNAMIC}
+
+    def add(x, y, *, scale=1.0):
+        return (x + y) * scale
+
+    class Adder:
+        def __call__(self, x, y):
+            return x + y
+
+        def method(self, x, y):
+            return x + y
+
+    a, b = torch.randn(5), torch.randn(5)
+    for i, (function, shapes) in enumerate((
+        (add, (vary, vary)),
+        (add, [vary, vary]),
+        (add, {"x": vary, "y": vary}),
+        (lambda x, y: x + y, {"x": vary, "y": vary}),
+        (Adder(), (vary, vary)),
+        (Adder().method, {"x": vary, "y": vary}),
+        (functools.partial(add, scale=1.0), (vary, vary)),
+        (lambda *t: t[0] + t[1], ((vary, vary),)),
+        (torch.add, (vary, vary)),
+    )):
+        path = tmp_path / f"f{i}.so"
+        loaded = polynest.load(
+            polynest.export(
+                function, (torch.ones(4), torch.ones(4)), path,
+                dynamic_shapes=shapes,
+            ).library
+        )
+        agree(loaded(a, b), a + b, (a, b))
+    loaded = polynest.load(
+        polynest.export(
+            add, (torch.ones(4),), tmp_path / "k.so",
+            kwargs={"y": torch.ones(4), "scale": 2.0},
+            dynamic_shapes={"x": vary, "y": vary, "scale": None},
+        ).library
+    )
+    agree(loaded(a, y=b, scale=2.0), (a + b) * 2, (a, b))
+
+
+@pytest.mark.parametrize(
+    "stem", ["net_init", "net_problem", "net_packed", "-net", "_init"]
+)
+def test_odd_names(tmp_path, stem):
+    inputs = (torch.randn(3, 4),)
+    model = torch.nn.Linear(4, 5).eval()
+    files = polynest.export(model, inputs, tmp_path / f"{stem}.so")
+    with torch.no_grad():
+        agree(polynest.load(files.library)(*inputs), model(*inputs), inputs)
+    if not shutil.which("cc"):
+        return
+    # As the head of the program says.
+    head = files.main.read_text()
+    command = next(x for x in head.splitlines() if " cc " in x)
+    command = command.strip(" *").replace(f"-o {stem}_main", "-o main")
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        ["./main"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "out0: f32 3x5" in done.stdout
+
+
+def test_files_that_cannot_be_written(tmp_path, monkeypatch):
+    from polynest import torch_export
+
+    model = torch.nn.Linear(4, 5).eval()
+    inputs = (torch.ones(3, 4),)
+    with pytest.raises(errors.FileError, match="x.so"):
+        polynest.export(model, inputs, tmp_path / f"{'x' * 300}.so")
+
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for owner, name in (
+        (torch_export.tempfile, "mkdtemp"),
+        (torch_export, "_bytes"),
+        (torch_export, "_write_weights"),
+        (torch_export.os, "replace"),
+        (torch_export.os, "chmod"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, fail)
+            with pytest.raises(errors.FileError, match="f.*No space"):
+                polynest.export(model, inputs, tmp_path / "f.so")
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_reserved_name(tmp_path):
