@@ -8,6 +8,7 @@ files or with numbers that it makes up. It needs the library's header and libc.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 # torch's names -> those of the header, and bytes.
@@ -34,8 +35,7 @@ _HEAD = '''/* Loads @STEM@.weights, binds it, and runs @NAME@.
  * PREFIX0, PREFIX1 and so on.@SIZES_HELP@
  */
 #define _POSIX_C_SOURCE 200809L
-#include "@STEM@.h"
-
+@INCLUDE@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +316,18 @@ int main(int argc, char **argv) {
 '''
 
 
+def _include(stem: str, symbol: str) -> str:
+    """The header. The program has no use for the function without a suffix,
+    whose name may be that of something here."""
+    line = f'#include "{stem}.h"\n'
+    if not re.search(rf"\b{symbol}\b", _HEAD + _BODY):
+        return line
+    return (
+        "/* What follows has a name like that of the function. */\n"
+        f"#define {symbol} polynest_not_used\n{line}#undef {symbol}\n"
+    )
+
+
 def _hash(data: bytes) -> int:
     """FNV-1a, 64 bits."""
     found = 14695981039346656037
@@ -416,6 +428,7 @@ def text(
         "SOURCE": ("./" if parts.library.stem[0] == "-" else "")
         + f"{parts.library.stem}_main.c",
         "SYMBOL": description["symbol"],
+        "INCLUDE": _include(parts.library.stem, description["symbol"]),
         "RANK": str(max(1, *ranks, 1)),
         "VALUES": "".join(rows),
         "RESULTS": str(len(description["results"])),

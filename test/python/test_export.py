@@ -554,7 +554,10 @@ def test_dynamic_functions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "stem", ["net_init", "net_problem", "net_packed", "-net", "_init"]
+    "stem",
+    ["net_init", "net_problem", "net_packed", "-net", "_init",
+     # Names that the program has itself.
+     "fail", "values", "memref", "COUNT", "data", "main"],
 )
 def test_odd_names(tmp_path, stem):
     inputs = (torch.randn(3, 4),)
@@ -569,6 +572,7 @@ def test_odd_names(tmp_path, stem):
     command = next(x for x in head.splitlines() if " cc " in x)
     command = command.strip(" *").replace(f"-o {stem}_main", "-o main")
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert run_main(files).returncode == 0  # with warnings as errors
     done = subprocess.run(
         ["./main"], cwd=tmp_path, capture_output=True, text=True
     )
