@@ -485,7 +485,7 @@ def test_op_left_to_eager(tmp_path):
         ({"kwargs": 3}, errors.ArgumentError, "kwargs is a int"),
         ({"model": 3}, errors.ArgumentError, "model is a int"),
         ({"name": "a-b"}, errors.ArgumentError, "no C identifier"),
-        ({"target": "cpu:nope"}, polynest.PolynestError, "nope"),
+        ({"target": "cpu:nope"}, errors.NotFoundError, "nope"),
         ({"target": 3}, errors.ArgumentError, "target is a int"),
         ({"opt_level": "much"}, errors.ArgumentError, "much"),
         ({"numerics": "odd"}, errors.ArgumentError, "odd"),

@@ -61,6 +61,11 @@ def test_bad_values_reach_the_user():
         run(torch.sin, torch.ones(2), options={"threads": -1})
 
 
+def test_unknown_target():
+    with pytest.raises(errors.NotFoundError, match="known are host"):
+        torch_options.checked({"target": "cpu:nope"})
+
+
 def test_bad_folder(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(errors.FileError, match="file"):
