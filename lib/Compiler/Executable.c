@@ -242,8 +242,10 @@ pn_error_t *pn_executable_load(const char *path,
     return error;
   pn_buffer_t name = {0};
   append_own_path(path, &name);
-  if (name.failed)
+  if (name.failed) {
+    pn_buffer_clear(&name);
     return pn_error_create(PN_ERROR_MEMORY, "out of memory");
+  }
   void *handle = dlopen(name.data, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
