@@ -71,7 +71,16 @@ int32_t pn_thread_count_override(int32_t count) {
   return before;
 }
 
+/* In a parallel region of the host's OpenMP runtime its other threads have the
+ * processors; as the binding, that runtime itself knows what is left. */
+static bool in_host_region(const pn_binding_t *binding) {
+  return binding && !binding->parallel && binding->in_parallel &&
+         binding->in_parallel();
+}
+
 static int32_t count_for(const pn_binding_t *binding) {
+  if (in_host_region(binding))
+    return 1;
   if (count_here)
     return count_here;
   int32_t count = atomic_load_explicit(&count_set, memory_order_relaxed);
@@ -192,15 +201,6 @@ __attribute__((constructor)) static void parallel_fork_register(void) {
   (void)pn_fork_handlers_register(NULL, NULL, parallel_fork_child);
 }
 
-/* Threads for a loop or region that is not inside another of ours. In a region
- * of the host's OpenMP runtime its other threads have the processors; that
- * runtime itself knows what is left. */
-static int32_t threads_for(const pn_binding_t *binding) {
-  bool is_inside =
-      !binding->parallel && binding->in_parallel && binding->in_parallel();
-  return is_inside ? 1 : count_for(binding);
-}
-
 static int32_t chunk_count(int64_t begin, int64_t end, int64_t grain,
                            int32_t threads) {
   uint64_t total = (uint64_t)end - (uint64_t)begin;
@@ -252,7 +252,7 @@ int32_t pn_parallel_for(pn_kernel_fn kernel, const void *args, int64_t begin,
   if (!pn_job_in_kernel() && chunk_count(begin, end, grain, 2) > 1) {
     binding = region_crew ? NULL : pn_binding_get();
     chunks = chunk_count(begin, end, grain,
-                         region_crew ? region_threads : threads_for(binding));
+                         region_crew ? region_threads : count_for(binding));
   }
   pn_job_t job;
   pn_job_init(&job, kernel, args, begin, end, chunks, grain);
@@ -326,7 +326,7 @@ int32_t pn_rt_region_run(pn_rt_region_fn fn, void *data) {
   if (pn_job_in_kernel() || region_crew)
     return fn(data);
   const pn_binding_t *binding = pn_binding_get();
-  int32_t threads = threads_for(binding);
+  int32_t threads = count_for(binding);
   if (threads < 2)
     return fn(data);
   if (binding->parallel)

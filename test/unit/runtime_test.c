@@ -557,7 +557,8 @@ static void hits_check(int64_t base, int64_t count, int64_t grain,
   CHECK(pn_parallel_for(hit_kernel, &args, base, base + count, grain) == 0);
   for (int64_t i = 0; i < HIT_COUNT; ++i)
     CHECK(hits.visits[i] == (i < count));
-  CHECK(hits.chunks <= threads * 8);
+  CHECK(hits.chunks <= threads * PN_JOB_PIECES_MAX);
+  CHECK(grain < 1 || count == 0 || hits.chunks <= (count - 1) / grain + 1);
   CHECK(count == 0 || hits.chunks >= 1);
   CHECK(count > grain || hits.chunks <= 1);
 }
@@ -924,6 +925,8 @@ static void host_count_check(void *library) {
 static void host_region_body(void *data) {
   int64_t total = 0;
   (void)data;
+  CHECK(strcmp(pn_parallel_runtime_name(), "threads") ||
+        pn_thread_count_get() == 1);
   CHECK(sum_to(1000) == 499500);
   CHECK(pn_rt_region_run(sum_region, &total) == 11 && total == 5 * 4950);
 }
