@@ -65,8 +65,6 @@ typedef struct pn_pass_row {
   bool is_optimization;
   /* Changes values in ways that PN_NUMERICS_STRICT does not allow. */
   bool is_relaxed;
-  /* Only where nests are timed, or only where they are not. */
-  bool is_timed, is_untimed;
 } pn_pass_row_t;
 
 #define ON_FUNC "func.func"
@@ -143,6 +141,16 @@ static void print_target_options(pn_buffer_t *buffer, size_t begin,
     pn_buffer_printf(buffer, "%s%s", before, pn_target_feature_name(i));
     before = ",";
   }
+}
+
+static void print_timing_options(pn_buffer_t *buffer, size_t begin,
+                                 const pn_target_info_t *target,
+                                 const pn_compile_options_t *options) {
+  (void)target;
+  if (!options->time_nests)
+    return;
+  begin_option(buffer, begin);
+  pn_buffer_append_text(buffer, "number=true");
 }
 
 /* The forms of dot products that the target has units for, each once. */
@@ -298,11 +306,7 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-describe-nests",
      .anchor = ON_FUNC,
      .fixed_options = "form=final",
-     .is_untimed = true},
-    {.flag = "polynest-describe-nests",
-     .anchor = ON_FUNC,
-     .fixed_options = "form=final number=true",
-     .is_timed = true},
+     .print_options = print_timing_options},
     {.flag = "polynest-plan-memory", .anchor = ON_FUNC},
     /* S4 canonicalizes what is then left. */
     {.flag = "cse"},
@@ -509,8 +513,6 @@ pn_error_t *pn_pipeline_append(pn_stage_t stage, const pn_target_info_t *target,
         (options->opt_level == PN_OPT_PLAIN || is_disabled(options, row->flag)))
       continue;
     if (row->is_relaxed && options->numerics == PN_NUMERICS_STRICT)
-      continue;
-    if (options->time_nests ? row->is_untimed : row->is_timed)
       continue;
     append_row(row, target, options, buffer);
     pn_buffer_append_text(buffer, ",");
