@@ -88,19 +88,8 @@ static std::optional<Unit> parseUnit(StringRef text) {
 }
 
 static Side getSide(Value value) {
-  Operation *op = value.getDefiningOp();
-  auto side = [&](DotKind kind) {
-    Value narrow = op->getOperand(0);
-    unsigned bits = cast<VectorType>(narrow.getType()).getElementTypeBitWidth();
-    return Side{narrow, DotElement{kind, bits}, std::nullopt};
-  };
-  if (isa_and_nonnull<arith::ExtSIOp>(op))
-    return side(DotKind::Signed);
-  if (isa_and_nonnull<arith::ExtUIOp>(op))
-    return side(DotKind::Unsigned);
-  if (auto extend = dyn_cast_or_null<arith::ExtFOp>(op))
-    if (getElementTypeOrSelf(extend.getIn().getType()).isBF16())
-      return side(DotKind::Float);
+  if (std::optional<DotElement> element = getExtendedElement(value))
+    return {value.getDefiningOp()->getOperand(0), element, std::nullopt};
   DenseIntElementsAttr constant;
   if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
     return {value, std::nullopt, constant.getSplatValue<APInt>()};
@@ -109,13 +98,10 @@ static Side getSide(Value value) {
 
 /// True if the side's elements are such elements.
 static bool holds(const Side &side, const DotElement &element) {
-  if (!side.number || element.isFloat())
+  if (!side.number)
     return side.element == element;
   int64_t number = side.number->getSExtValue();
-  int64_t half = int64_t(1) << (element.bits - 1);
-  bool isSigned = element.kind == DotKind::Signed;
-  return number >= (isSigned ? -half : 0) &&
-         number < (isSigned ? half : 2 * half);
+  return element.holds(number, number);
 }
 
 /// The contraction as a dot product of groups, if it is one.
@@ -244,17 +230,9 @@ static Value emitPlain(OpBuilder &builder, const Dot &dot) {
                                  *side.number));
     Value narrow = pick(builder, loc, flatten(builder, loc, side.narrow),
                         within, dot.step, dot.lanes);
-    if (!side.element)
-      return narrow;
-    switch (side.element->kind) {
-    case DotKind::Signed:
-      return arith::ExtSIOp::create(builder, loc, sum.getType(), narrow);
-    case DotKind::Unsigned:
-      return arith::ExtUIOp::create(builder, loc, sum.getType(), narrow);
-    case DotKind::Float:
-      return arith::ExtFOp::create(builder, loc, sum.getType(), narrow);
-    }
-    return {};
+    return side.element
+               ? side.element->extend(builder, loc, sum.getType(), narrow)
+               : narrow;
   };
   for (int64_t within = 0; within < dot.step; ++within) {
     Value left = widen(dot.left, within), right = widen(dot.right, within);

@@ -6,7 +6,7 @@
 #ifndef POLYNEST_SUPPORT_DOTFORM_H
 #define POLYNEST_SUPPORT_DOTFORM_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Builders.h"
 
 #include <optional>
 
@@ -22,10 +22,19 @@ struct DotElement {
   bool isFloat() const { return kind == DotKind::Float; }
   /// The type that holds one: i8, i16, or bf16.
   mlir::Type getType(mlir::MLIRContext *context) const;
+  /// True if all whole numbers from `low` to `high` are such elements.
+  bool holds(int64_t low, int64_t high) const;
+  /// Elements, or a vector of them, in a wider type.
+  mlir::Value extend(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Type wide, mlir::Value narrow) const;
   bool operator==(const DotElement &other) const {
     return kind == other.kind && bits == other.bits;
   }
 };
+
+/// The elements that a value, or a vector of them, extends: its operation's
+/// only operand. None if it extends none.
+std::optional<DotElement> getExtendedElement(mlir::Value value);
 
 struct DotForm {
   DotElement left, right;

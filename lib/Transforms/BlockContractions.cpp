@@ -240,15 +240,9 @@ static bool findRuns(Blocking &decision, const Access &access) {
 
 /// The value that an operation extends as the element says, else null.
 static Value getExtended(Value value, const DotElement &element) {
-  Operation *op = value.getDefiningOp();
-  bool isKind =
-      element.kind == DotKind::Signed     ? isa_and_nonnull<arith::ExtSIOp>(op)
-      : element.kind == DotKind::Unsigned ? isa_and_nonnull<arith::ExtUIOp>(op)
-                                          : isa_and_nonnull<arith::ExtFOp>(op);
-  if (!isKind ||
-      op->getOperand(0).getType() != element.getType(value.getContext()))
-    return {};
-  return op->getOperand(0);
+  if (getExtendedElement(value) == element)
+    return value.getDefiningOp()->getOperand(0);
+  return {};
 }
 
 /// True if rows may be read where they are: a plain load of the accumulator's
@@ -511,10 +505,7 @@ static bool fitsElement(Value value, const DotElement &element, bool negates) {
     return false;
   if (negates)
     range = NumberRange{-range->high, -range->low};
-  int64_t half = int64_t(1) << (element.bits - 1);
-  bool isSigned = element.kind == DotKind::Signed;
-  return range->low >= (isSigned ? -half : 0) &&
-         range->high < (isSigned ? half : 2 * half);
+  return element.holds(range->low, range->high);
 }
 
 /// Of words of `step` iterations of the loop, how much is not filled up; 0 if

@@ -1456,22 +1456,14 @@ Value Emitter::multiplyWords(Value a, Value b, Value sum) {
   MLIRContext *context = builder.getContext();
   int64_t lanes = cast<VectorType>(sum.getType()).getNumElements();
   int64_t step = decision.step();
-  auto groupsOf = [&](Value words, const DotElement &element) -> Value {
+  auto groupsOf = [&](Value words, const DotElement &element) {
     Type narrow = element.getType(context);
     Value flat = vector::BitCastOp::create(
         builder, loc, VectorType::get({lanes * step}, narrow), words);
     Value groups = vector::ShapeCastOp::create(
         builder, loc, VectorType::get({lanes, step}, narrow), flat);
     auto wide = VectorType::get({lanes, step}, type);
-    switch (element.kind) {
-    case DotKind::Signed:
-      return arith::ExtSIOp::create(builder, loc, wide, groups);
-    case DotKind::Unsigned:
-      return arith::ExtUIOp::create(builder, loc, wide, groups);
-    case DotKind::Float:
-      return arith::ExtFOp::create(builder, loc, wide, groups);
-    }
-    return {};
+    return element.extend(builder, loc, wide, groups);
   };
   AffineExpr lane, within;
   bindDims(context, lane, within);
