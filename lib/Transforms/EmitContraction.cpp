@@ -94,6 +94,8 @@ private:
   void packSquare(Value buffer, const LoopGroup &depth, Value column,
                   Value row);
   Bounds wholeVectors(Bounds bounds);
+  bool isWholeVectors(const CutLoop &cut);
+  Bounds vectorsEnd(const CutLoop &cut);
   Value packAhead(int64_t columnStride);
   void packRowsAhead(int64_t depthStride);
   void addRowPlace(SmallVectorImpl<AffineExpr> &place,
@@ -988,9 +990,6 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
     packSquare(buffer, depth, columns.getInductionVar(),
                rows.getInductionVar());
   }
-  auto hasRest = [&](const CutLoop &cut) {
-    return cut.tile % lanes != 0 || cut.divisor % lanes != 0;
-  };
   auto packRest = [&](const Bounds &columns, const Bounds *firstColumn,
                       const Bounds &rows, const Bounds *firstRow) {
     OpBuilder::InsertionGuard inner(builder);
@@ -1000,28 +999,35 @@ void Emitter::packTransposed(Value buffer, const LoopGroup &depth) {
     storePacked(buffer, decision.columnSide(), depth, decision.columns);
   };
   Bounds rows = boundsOf(deep, 1, true), columns = boundsOf(wide, 1);
-  // Where whole vectors end; in full blocks of an uneven loop at or behind the
-  // end.
-  auto restOf = [&](Bounds bounds) {
-    Bounds rest = wholeVectors(bounds);
-    rest.map = rest.map.getSubMap({rest.map.getNumResults() - 1});
-    return rest;
-  };
-  if (deep.hasRest) {
-    Bounds first = wholeVectors(fullEnd(deep)), end = fullEnd(deep);
+  if (!isWholeVectors(deep)) {
+    Bounds first = vectorsEnd(deep);
     packRest(columns, nullptr, rows, &first);
+  }
+  if (deep.hasRest) {
+    Bounds end = fullEnd(deep);
     words = Words::Last;
     packRest(columns, nullptr, boundsOf(deep, 1), &end);
     words = Words::All;
-  } else if (hasRest(deep)) {
-    Bounds first = restOf(rows);
-    packRest(columns, nullptr, rows, &first);
   }
-  if (hasRest(wide)) {
-    Bounds first = restOf(columns);
+  if (!isWholeVectors(wide)) {
+    Bounds first = vectorsEnd(wide);
     packRest(columns, &first, wholeVectors(rows), nullptr);
   }
   closePoints();
+}
+
+/// True if every block of the loop is whole vectors of full words.
+bool Emitter::isWholeVectors(const CutLoop &cut) {
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  return !cut.hasRest && cut.tile % lanes == 0 && cut.divisor % lanes == 0;
+}
+
+/// Where whole vectors of full words end; in full blocks of an uneven loop at
+/// or behind the end.
+Bounds Emitter::vectorsEnd(const CutLoop &cut) {
+  Bounds end = wholeVectors(cut.hasRest ? fullEnd(cut) : boundsOf(cut, 1));
+  end.map = end.map.getSubMap({end.map.getNumResults() - 1});
+  return end;
 }
 
 /// The bounds in whole vectors.
@@ -1107,15 +1113,8 @@ void Emitter::packRuns(Value buffer) {
     pointOf[deep.loop] = loop.getInductionVar();
     storePacked(buffer, decision.rowSide(), decision.rows, depth);
   };
-  bool isExactly =
-      !deep.hasRest && deep.tile % lanes == 0 && deep.divisor % lanes == 0;
-  if (!isExactly) {
-    // Whole vectors end there in the last block; before, at its end.
-    Bounds first =
-        wholeVectors(deep.hasRest ? fullEnd(deep) : boundsOf(deep, 1));
-    first.map = first.map.getSubMap({first.map.getNumResults() - 1});
-    packOne(first, full);
-  }
+  if (!isWholeVectors(deep))
+    packOne(vectorsEnd(deep), full);
   if (deep.hasRest) {
     words = Words::Last;
     packOne(fullEnd(deep), boundsOf(deep, 1));
