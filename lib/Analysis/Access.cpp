@@ -416,6 +416,20 @@ std::optional<uint64_t> getTripCount(AffineForOp loop) {
   return getConstantTripCount(loop);
 }
 
+std::optional<SmallVector<uint64_t, 4>> getTripCounts(AffineParallelOp loop) {
+  auto ranges = loop.getConstantRanges();
+  if (!ranges)
+    return std::nullopt;
+  SmallVector<uint64_t, 4> counts;
+  for (auto [range, step] : llvm::zip_equal(*ranges, loop.getSteps())) {
+    if (step <= 0)
+      return std::nullopt;
+    counts.push_back(llvm::divideCeil(uint64_t(std::max<int64_t>(range, 0)),
+                                      uint64_t(step)));
+  }
+  return counts;
+}
+
 std::optional<int64_t> getElementBytes(Type elementType) {
   if (auto vector = dyn_cast<VectorType>(elementType)) {
     std::optional<int64_t> bytes = getElementBytes(vector.getElementType());

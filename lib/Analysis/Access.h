@@ -69,6 +69,9 @@ getPerfectBand(mlir::affine::AffineForOp root);
 
 /// Trip count where bounds are constant or differ by a constant.
 std::optional<uint64_t> getTripCount(mlir::affine::AffineForOp loop);
+/// The same for each dimension; none unless all are known.
+std::optional<llvm::SmallVector<uint64_t, 4>>
+getTripCounts(mlir::affine::AffineParallelOp loop);
 
 /// Distance in elements between what consecutive iterations of `loop` touch,
 /// linearized through the memref's layout. None if the access is not affine,

@@ -152,13 +152,10 @@ static std::optional<uint64_t> countFlops(Operation *op) {
   if (auto loop = dyn_cast<AffineForOp>(op)) {
     trips = getTripCount(loop);
   } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
-    if (auto ranges = loop.getConstantRanges()) {
+    if (auto counts = getTripCounts(loop)) {
       trips = 1;
-      for (auto [range, step] : llvm::zip_equal(*ranges, loop.getSteps()))
-        if (__builtin_mul_overflow(*trips,
-                                   uint64_t(llvm::divideCeilSigned(
-                                       std::max<int64_t>(0, range), step)),
-                                   &*trips))
+      for (uint64_t count : *counts)
+        if (__builtin_mul_overflow(*trips, count, &*trips))
           return std::nullopt;
     }
   } else if (isa<AffineIfOp, scf::IfOp>(op)) {

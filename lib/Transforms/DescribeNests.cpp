@@ -117,16 +117,12 @@ static std::string printLoops(Operation *op) {
   while (op) {
     Block *block = nullptr;
     if (auto loop = dyn_cast<AffineForOp>(op)) {
-      append(loop.getStepAsInt() > 0 ? getTripCount(loop) : std::nullopt);
+      append(getTripCount(loop));
       block = loop.getBody();
     } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
-      auto ranges = loop.getConstantRanges();
+      std::optional<SmallVector<uint64_t, 4>> trips = getTripCounts(loop);
       for (unsigned d = 0; d != loop.getNumDims(); ++d)
-        append(ranges && loop.getSteps()[d] > 0
-                   ? std::optional<uint64_t>(llvm::divideCeil(
-                         uint64_t(std::max<int64_t>((*ranges)[d], 0)),
-                         uint64_t(loop.getSteps()[d])))
-                   : std::nullopt);
+        append(trips ? std::optional((*trips)[d]) : std::nullopt);
       block = loop.getBody();
     } else if (op->getNumRegions() != 0 && !op->getRegion(0).empty()) {
       block = &op->getRegion(0).front();

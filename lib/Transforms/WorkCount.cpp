@@ -4,6 +4,7 @@
 
 #include "Transforms/WorkCount.h"
 
+#include "Analysis/Access.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -216,17 +217,14 @@ double Counter::countParallel(AffineParallelOp loop) {
         evaluate(loop.getUpperBoundMap(0), loop.getUpperBoundsOperands(),
                  false),
         loop.getSteps()[0]);
-  auto ranges = loop.getConstantRanges();
-  if (!ranges ||
-      llvm::any_of(loop.getSteps(), [](int64_t step) { return step <= 0; })) {
+  std::optional<SmallVector<uint64_t, 4>> counts = getTripCounts(loop);
+  if (!counts) {
     giveUp(loop);
     return 0;
   }
   double trips = 1;
-  for (auto [range, step] : llvm::zip(*ranges, loop.getSteps()))
-    trips *= static_cast<double>(
-        llvm::divideCeil(static_cast<uint64_t>(std::max<int64_t>(range, 0)),
-                         static_cast<uint64_t>(step)));
+  for (uint64_t count : *counts)
+    trips *= double(count);
   return trips * countInside(loop);
 }
 

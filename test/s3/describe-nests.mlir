@@ -1,7 +1,7 @@
 // Properties: each nest is described with its work and traffic, and each buffer
 // with where it comes from and goes to (@chain); bounds that depend on outer
 // loops are counted exactly (@tiles, @triangle); what is not known says so
-// (@dynamic); numbers are given where asked for. Nothing else is changed.
+// (@dynamic, @endless); numbers are given where asked for. Nothing else is changed.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests))' --remarks-filter=describe-nests 2>%t.remarks | FileCheck %s --implicit-check-not=polynest.nest
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests{form=plain number=true}))' --remarks-filter=describe-nests 2>%t.plain | FileCheck %s --check-prefix=NUMBER
@@ -91,6 +91,29 @@ func.func @dynamic(%a: memref<?xf32>, %n: index, %r: memref<?xf32> {polynest.res
     %x = affine.load %a[%i] : memref<?xf32>
     %y = arith.negf %x : f32
     affine.store %y, %r[%i] : memref<?xf32>
+  }
+  return
+}
+
+// The first runs 4 * 2 times, the second never ends.
+// CHECK-LABEL: func @endless
+//      REMARK: flop=8
+// REMARK-SAME: function=endless
+// REMARK-SAME: loops="4 x 2"
+// REMARK-SAME: uncounted=0
+//      REMARK: flop=0
+// REMARK-SAME: loops=?
+// REMARK-SAME: uncounted=1
+func.func @endless(%a: memref<16xf32>) attributes {polynest.entry} {
+  affine.parallel (%i, %j) = (0, 0) to (4, 8) step (1, 4) {
+    %x = affine.load %a[%i + %j] : memref<16xf32>
+    %y = arith.negf %x : f32
+    affine.store %y, %a[%i + %j] : memref<16xf32>
+  }
+  affine.parallel (%i) = (0) to (16) step (0) {
+    %x = affine.load %a[%i] : memref<16xf32>
+    %y = arith.negf %x : f32
+    affine.store %y, %a[%i] : memref<16xf32>
   }
   return
 }
