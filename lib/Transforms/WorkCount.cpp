@@ -15,6 +15,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace mlir::affine;
 
@@ -46,19 +48,57 @@ double countOwnWork(Operation *op) {
 }
 
 namespace {
-/// Counts with the values of loop variables at hand.
+/// What bounds of the loops in an operation depend on.
+struct Bounding {
+  /// Those of its loops.
+  llvm::SmallPtrSet<Value, 8> variables;
+  /// From outside.
+  SmallVector<Value, 2> inputs;
+};
+} // namespace
+
+static Bounding findBounding(Operation *root) {
+  SmallVector<Value> work;
+  root->walk([&](Operation *op) {
+    if (auto loop = dyn_cast<AffineForOp>(op)) {
+      llvm::append_range(work, loop.getLowerBoundOperands());
+      llvm::append_range(work, loop.getUpperBoundOperands());
+    } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
+      llvm::append_range(work, loop.getMapOperands());
+    }
+  });
+  Bounding bounding;
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!root->isAncestor(value.getParentBlock()->getParentOp()))
+      bounding.inputs.push_back(value);
+    else if (!op)
+      bounding.variables.insert(value);
+    else if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
+      llvm::append_range(work, op->getOperands());
+  }
+  return bounding;
+}
+
+namespace {
+/// Counts with the values of loop variables at hand. Iterations that are alike
+/// are counted once.
 class Counter {
 public:
-  explicit Counter(Operation *root) { findDriving(root); }
+  explicit Counter(Operation *root) { driving = findBounding(root).variables; }
 
   double count(Operation *op);
   int64_t uncounted() const { return int64_t(unknown.size()); }
 
 private:
-  void findDriving(Operation *root);
   std::optional<int64_t> evaluate(Value value, unsigned depth = 0);
   std::optional<int64_t> evaluate(AffineMap map, ValueRange operands,
                                   bool highest, unsigned depth = 0);
+  double countAnew(Operation *op);
   double countInside(Operation *op);
   double countLoop(Operation *op, Value variable, std::optional<int64_t> low,
                    std::optional<int64_t> high, int64_t step);
@@ -69,33 +109,16 @@ private:
   /// Variables that bounds of inner loops depend on.
   llvm::SmallPtrSet<Value, 8> driving;
   llvm::DenseMap<Value, int64_t> values;
+  /// Values from outside that decide the work of an operation, and what that
+  /// work is for numbers that they had.
+  llvm::DenseMap<Operation *, SmallVector<Value, 2>> inputs;
+  std::map<std::pair<Operation *, SmallVector<std::optional<int64_t>, 2>>,
+           double>
+      counted;
   llvm::SmallPtrSet<Operation *, 8> unknown;
   int64_t steps = 0;
 };
 } // namespace
-
-void Counter::findDriving(Operation *root) {
-  SmallVector<Value> work;
-  root->walk([&](Operation *op) {
-    if (auto loop = dyn_cast<AffineForOp>(op)) {
-      llvm::append_range(work, loop.getLowerBoundOperands());
-      llvm::append_range(work, loop.getUpperBoundOperands());
-    } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
-      llvm::append_range(work, loop.getMapOperands());
-    }
-  });
-  llvm::SmallPtrSet<Value, 16> seen;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      driving.insert(value);
-    else if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
-      llvm::append_range(work, op->getOperands());
-  }
-}
 
 std::optional<int64_t> Counter::evaluate(Value value, unsigned depth) {
   if (auto it = values.find(value); it != values.end())
@@ -231,6 +254,21 @@ double Counter::countParallel(AffineParallelOp loop) {
 double Counter::count(Operation *op) {
   if (op->getNumRegions() == 0)
     return countOwnWork(op);
+  auto [it, isNew] = inputs.try_emplace(op);
+  if (isNew)
+    it->second = findBounding(op).inputs;
+  SmallVector<std::optional<int64_t>, 2> numbers;
+  for (Value input : it->second)
+    numbers.push_back(evaluate(input));
+  std::pair key(op, std::move(numbers));
+  if (auto known = counted.find(key); known != counted.end())
+    return known->second;
+  double flop = countAnew(op);
+  counted.emplace(std::move(key), flop);
+  return flop;
+}
+
+double Counter::countAnew(Operation *op) {
   if (auto loop = dyn_cast<AffineForOp>(op))
     return countAffine(loop);
   if (auto loop = dyn_cast<AffineParallelOp>(op))

@@ -22,7 +22,8 @@ double countOwnWork(mlir::Operation *op);
 /// Sums the work inside of `root` over the iterations of the loops there. Where
 /// the bounds of an inner loop depend on an outer one (tiles, triangles), some
 /// iterations of the outer one stand for all if they form a line, else each is
-/// looked at. Of two branches the one with more work counts.
+/// looked at, but for those whose inner bounds are equal: they are counted
+/// once. Of two branches the one with more work counts.
 WorkCount countWork(mlir::Operation *root);
 
 } // namespace polynest

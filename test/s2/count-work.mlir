@@ -1,7 +1,9 @@
 // Properties: operations count by the trips of the loops around them (@nest),
 // lanes of vectors and both halves of a multiply-add too (@vector), integer
 // ones do not (@integers); what runs an unknown number of times is reported as
-// uncounted (@dynamic), and so is what never ends (@endless). Nothing is changed.
+// uncounted (@dynamic), and so is what never ends (@endless). Iterations with
+// equal bounds inside are counted once (@repeated): there are too many to look at
+// each. Nothing is changed.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-count-work))' --remarks-filter=count-work 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=flop= < %t.remarks
 // RUN: polynest-opt %s > %t.before
@@ -77,6 +79,26 @@ func.func @endless(%a: memref<16xf32>) {
     %x = affine.load %a[%i] : memref<16xf32>
     %y = arith.addf %x, %x : f32
     affine.store %y, %a[%i] : memref<16xf32>
+  }
+  return
+}
+
+// 7 * j mod 1000 takes each value once, 0 + .. + 999 = 499500; to it come 1000
+// times i mod 4, each of which comes 100 times:
+// 400 * 499500 + 100 * 1000 * (0 + 1 + 2 + 3).
+// CHECK-LABEL: func @repeated
+//      REMARK: flop=200400000
+// REMARK-SAME: uncounted=0
+func.func @repeated(%a: memref<1002xf32>) {
+  affine.for %i = 0 to 400 {
+    %r = affine.apply affine_map<(d0) -> (d0 mod 4)>(%i)
+    affine.for %j = 0 to 1000 {
+      affine.for %k = 0 to affine_map<(d0, d1) -> (d0 * 7 mod 1000 + d1)>(%j, %r) {
+        %x = affine.load %a[%k] : memref<1002xf32>
+        %y = arith.negf %x : f32
+        affine.store %y, %a[%k] : memref<1002xf32>
+      }
+    }
   }
   return
 }
