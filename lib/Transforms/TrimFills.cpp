@@ -21,6 +21,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -138,14 +139,6 @@ static AffineForOp findNextNest(Operation *op, Value memref,
   return {};
 }
 
-static bool haveEqualBounds(AffineForOp a, AffineForOp b) {
-  return a.getStepAsInt() == b.getStepAsInt() &&
-         a.getLowerBoundMap() == b.getLowerBoundMap() &&
-         a.getUpperBoundMap() == b.getUpperBoundMap() &&
-         llvm::equal(a.getLowerBoundOperands(), b.getLowerBoundOperands()) &&
-         llvm::equal(a.getUpperBoundOperands(), b.getUpperBoundOperands());
-}
-
 /// The indices that an index `constant`, or the loop's variable and `offset`,
 /// runs through; none where they are not all those between two constants.
 static std::optional<Side> getSide(AffineForOp loop, int64_t offset) {
@@ -191,7 +184,7 @@ static SmallVector<Side, 6> findBox(const Fill &fill, AffineForOp nest,
     if (!splitIndex(indices.getResult(d), access.map, loop, offset) ||
         (loop && (!nest->isAncestor(loop) || !seen.insert(loop).second)))
       return {};
-    if (loop && offset == 0 && haveEqualBounds(loop, fillLoop)) {
+    if (loop && offset == 0 && haveEqualBounds(loop, fillLoop, IRMapping())) {
       box[i].isWhole = true;
       unbounded.insert(loop);
       continue;
