@@ -4,6 +4,7 @@
 #include "Compiler/Codegen.h"
 
 #include "Conversion/SplitModule.h"
+#include "Runtime/Clock.h"
 #include "Support/MlirBridge.h"
 #include "mlir-c/Target/LLVMIR.h"
 #include "llvm-c/Core.h"
@@ -15,13 +16,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-int64_t pn_clock_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void initialize_targets(void) {
   LLVMInitializeX86TargetInfo();

@@ -36,9 +36,6 @@ pn_codegen_objects(pn_module_t *module, const pn_target_info_t *target,
                    LLVMCodeGenFileType type, pn_compile_timing_t *timing,
                    pn_objects_t *out_objects);
 
-/* Monotonic time in nanoseconds. */
-int64_t pn_clock_ns(void);
-
 PN_EXTERN_C_END
 
 #endif /* POLYNEST_COMPILER_CODEGEN_H */

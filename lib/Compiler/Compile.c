@@ -11,6 +11,7 @@
 #include "Compiler/Jit.h"
 #include "Compiler/Library.h"
 #include "Pipeline/Pipeline.h"
+#include "Runtime/Clock.h"
 #include "Support/Paths.h"
 #include "Target/HostFacts.h"
 #include "mlir-c/BuiltinAttributes.h"

@@ -5,6 +5,7 @@
  * Temporaries are kept in a list through their block headers, so that a call
  * that returns early with the status of an assertion leaks none.
  */
+#include "Runtime/Clock.h"
 #include "Runtime/Laps.h"
 #include "Runtime/Pool.h"
 #include "polynest/runtime.h"
@@ -12,7 +13,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pn_rt_context {
   void *arena;
@@ -98,12 +98,6 @@ void pn_rt_free(pn_rt_context_t *ctx, void *data) {
   pn_pool_free(data);
 }
 
-static int64_t clock_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Makes room for `count` times, zero where new. */
 static bool reserve_laps(pn_rt_context_t *ctx, size_t count) {
   if (count > ctx->lap_capacity) {
@@ -128,12 +122,12 @@ static bool reserve_laps(pn_rt_context_t *ctx, size_t count) {
 void pn_rt_lap(pn_rt_context_t *ctx, int64_t nest) {
   if (!ctx)
     return;
-  int64_t now = clock_ns();
+  int64_t now = pn_clock_ns();
   if (nest < 0)
     ctx->lap_count = 0;
   else if (nest < PN_LAP_COUNT_MAX && reserve_laps(ctx, (size_t)nest + 1))
     ctx->laps[nest] += now - ctx->lap_start;
-  ctx->lap_start = clock_ns();
+  ctx->lap_start = pn_clock_ns();
 }
 
 size_t pn_rt_laps_get(const pn_rt_context_t *ctx, int64_t *out_ns,

@@ -10,10 +10,10 @@
  */
 #include "Runtime/Crew.h"
 
+#include "Runtime/Clock.h"
 #include "Runtime/FpState.h"
 
 #include <sched.h>
-#include <time.h>
 
 #define TICKET_CHUNK_BITS 16
 #define TICKET_CHUNK_MASK ((UINT64_C(1) << TICKET_CHUNK_BITS) - 1)
@@ -145,12 +145,6 @@ void pn_crew_set_spin(pn_crew_t *crew, bool spinning) {
   atomic_store(&crew->spinning, spinning);
 }
 
-static int64_t clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Pauses between two looks; false when it is time to sleep. *start is 0 at the
  * first call. */
 static bool spin_pause(int64_t *start, uint32_t *count) {
@@ -158,7 +152,7 @@ static bool spin_pause(int64_t *start, uint32_t *count) {
     processor_relax();
     return true;
   }
-  int64_t now = clock_ns();
+  int64_t now = pn_clock_ns();
   if (!*start)
     *start = now;
   if (now - *start < SPIN_BUSY_NS)
