@@ -251,7 +251,7 @@ static bool time_entry(pn_executable_t *executable, const pn_entry_t *entry,
 /* Times the entry that is named, or all. */
 static pn_exit_t time_entries(pn_executable_t *executable,
                               const pn_explain_request_t *request,
-                              const pn_session_t *session, pn_page_t *page) {
+                              const pn_target_info_t *target, pn_page_t *page) {
   const pn_entry_t *only = NULL;
   page->threads = pn_thread_count_get();
   if (request->inputs.entry) {
@@ -272,11 +272,7 @@ static pn_exit_t time_entries(pn_executable_t *executable,
       return PN_EXIT_FAILURE;
     }
   }
-  pn_target_info_t target = {.struct_size = sizeof(target)};
-  pn_error_t *error = pn_target_get_info(session->target, &target);
-  if (error)
-    return pn_report_error(error);
-  measure_peaks(page, &target);
+  measure_peaks(page, target);
   return PN_EXIT_OK;
 }
 
@@ -305,19 +301,16 @@ static pn_exit_t make_page(const pn_session_t *session,
   pn_error_t *error = pn_target_get_info(session->target, &target);
   if (error)
     return pn_report_error(error);
-  pn_text_t title = {0};
-  pn_text_append(&title, session->name, strlen(session->name));
   pn_page_t page;
   pn_page_open(decisions, &page);
-  page.title = pn_text_get(&title);
+  page.title = session->name;
   page.target = target.name;
   pn_exit_t code = executable
-                       ? time_entries(executable, request, session, &page)
+                       ? time_entries(executable, request, &target, &page)
                        : PN_EXIT_OK;
   if (code == PN_EXIT_OK)
     code = write_page(&page, request->output);
   pn_page_close(&page);
-  pn_text_clear(&title);
   return code;
 }
 
