@@ -120,7 +120,9 @@ static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
   OpBuilder builder(load);
   SmallVector<OpFoldResult> operands = getAsOpFoldResult(load.getMapOperands());
   IRMapping mapping;
-  if (!buffer.slice.empty())
+  // What comes from outside is there as it is.
+  Value stored = buffer.filled.store.getValueToStore();
+  if (!buffer.filled.root.isDefinedOutsideOfLoop(stored))
     for (auto [loop, d] :
          llvm::zip_equal(buffer.filled.loops, buffer.filled.dimOf)) {
       AffineForOp swept = loop;
@@ -133,8 +135,7 @@ static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
     }
   for (Operation *op : buffer.slice)
     builder.clone(*op, mapping);
-  load.replaceAllUsesWith(
-      mapping.lookupOrDefault(buffer.filled.store.getValueToStore()));
+  load.replaceAllUsesWith(mapping.lookupOrDefault(stored));
   load.erase();
 }
 

@@ -1,6 +1,7 @@
 // Properties: a range and a mask computed from it become conditions where they are
 // read (@mask), also of dynamic size (@dynamic) and with unit dimensions (@unit); a
-// constant that fills a buffer is read as one (@filled).
+// constant that fills a buffer is read as one (@filled), and an index as what it
+// is where it is read (@index).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s --implicit-check-not=memref.alloc
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -91,6 +92,25 @@ func.func @filled(%r: memref<5xf32> {polynest.result}) {
   affine.for %i = 0 to 5 {
     %1 = affine.load %a[4 - %i] : memref<5xf32>
     affine.store %1, %r[%i] : memref<5xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @index
+//       CHECK: affine.for %[[I:.+]] = 0 to 2 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 5 {
+//  CHECK-NEXT: %[[X:.+]] = affine.apply #{{.+}}(%[[I]], %[[J]])
+//  CHECK-NEXT: affine.store %[[X]], %{{.+}}[%[[I]], %[[J]]]
+func.func @index(%r: memref<2x5xindex> {polynest.result}) {
+  %t = memref.alloc() : memref<10xindex>
+  affine.for %i = 0 to 10 {
+    affine.store %i, %t[%i] : memref<10xindex>
+  }
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 5 {
+      %x = affine.load %t[%i * 5 + %j] : memref<10xindex>
+      affine.store %x, %r[%i, %j] : memref<2x5xindex>
+    }
   }
   return
 }
