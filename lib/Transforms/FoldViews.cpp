@@ -16,10 +16,10 @@
 
 #include "Transforms/Passes.h"
 
+#include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace polynest {
@@ -151,11 +151,6 @@ static FailureOr<IndexMap> mapOfView(Operation *op) {
       .Default([](Operation *) { return failure(); });
 }
 
-/// The source of a view.
-static Value sourceOf(Operation *op) {
-  return cast<ViewLikeOpInterface>(op).getViewSource();
-}
-
 /// Follows the access through as many views as fold. Returns false if none
 /// does. `operands` holds dims, then symbols of `map`.
 static bool compose(Value &memref, AffineMap &map,
@@ -175,7 +170,7 @@ static bool compose(Value &memref, AffineMap &map,
     next.append(operands.begin() + map.getNumDims(), operands.end());
     map = composed;
     operands = std::move(next);
-    memref = sourceOf(op);
+    memref = getViewSource(op);
     changed = true;
   }
   if (changed) {
@@ -231,7 +226,7 @@ static bool keepsLastDimension(Value memref) {
       return false;
     if (!isa<memref::CastOp>(op))
       return true;
-    memref = sourceOf(op);
+    memref = getViewSource(op);
   }
   return true;
 }
@@ -249,7 +244,7 @@ struct FoldViewsPass : impl::FoldViewsBase<FoldViewsPass> {
       else if (auto store = dyn_cast<AffineVectorStoreOp>(op);
                store && keepsLastDimension(store.getMemRef()))
         accesses.push_back(op);
-      else if (isa<ViewLikeOpInterface>(op))
+      else if (getViewSource(op))
         views.push_back(op);
     });
     for (Operation *op : accesses)

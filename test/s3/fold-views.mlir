@@ -1,6 +1,6 @@
 // Properties: a subview's offsets and strides (@subview), an expand_shape's
-// linear index (@expand) and a collapse of unit sizes (@collapse) end in the
-// access; a collapse of several sizes stays (@keep); a second run changes
+// linear index (@expand), a collapse of unit sizes (@collapse) and the order of
+// a transpose's indices (@transpose) end in the access; a collapse of several sizes stays (@keep); a second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fold-views))' > %t.once
 // RUN: FileCheck %s < %t.once
@@ -50,6 +50,27 @@ func.func @collapse(%a: memref<1x8x1xf32>) {
   %v = memref.collapse_shape %a [[0, 1, 2]] : memref<1x8x1xf32> into memref<8xf32>
   affine.for %i = 0 to 8 {
     affine.store %one, %v[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @transpose
+//  CHECK-SAME: (%[[A:.+]]: memref<4x8x2xf32>)
+//   CHECK-NOT: transpose
+//       CHECK: affine.for %[[I:[a-z0-9]+]] =
+//       CHECK: affine.for %[[J:[a-z0-9]+]] =
+//       CHECK: affine.for %[[K:[a-z0-9]+]] =
+//       CHECK: affine.store %{{.+}}, %[[A]][%[[J]], %[[K]], %[[I]]]
+func.func @transpose(%a: memref<4x8x2xf32>) {
+  %one = arith.constant 1.0 : f32
+  %v = memref.transpose %a (i, j, k) -> (k, i, j)
+      : memref<4x8x2xf32> to memref<2x4x8xf32, strided<[1, 16, 2]>>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 4 {
+      affine.for %k = 0 to 8 {
+        affine.store %one, %v[%i, %j, %k] : memref<2x4x8xf32, strided<[1, 16, 2]>>
+      }
+    }
   }
   return
 }
