@@ -26,6 +26,7 @@ import collections
 import functools
 import logging
 import math
+import operator
 import threading
 import time
 import weakref
@@ -263,6 +264,11 @@ class _Signature:
         return _capi.CallBlock(self.inputs, self.results)
 
 
+# What a weight that was bound is known by.
+_ADDRESS = torch.Tensor.data_ptr
+_VERSION = operator.attrgetter("_version")
+
+
 class Runner:
     """Calls one compiled region: tensors in, list of tensors out.
 
@@ -296,6 +302,10 @@ class Runner:
         ]
         places = {i: at * _capi.WORDS for at, i in enumerate(self._passed)}
         self._frozen: list[tuple[int, int, Any]] = []
+        # Arguments of a call among them: the graph captured the others.
+        self._weights = [
+            s for i, s in enumerate(sources) if i in frozen and s >= 0
+        ]
         # (what was bound, the state, the tensors behind both)
         self._bound: tuple[list, State, list] | None = None
         self._lock = threading.Lock()
@@ -383,12 +393,9 @@ class Runner:
 
     def _binding(self, arguments: Sequence[Any]) -> tuple[list, State, list]:
         """What `_bound` holds, for the frozen arguments as they are now."""
-        now = [
-            (tensor.data_ptr(), tensor._version)
-            for _, source, _ in self._frozen
-            if source >= 0
-            for tensor in (arguments[source],)
-        ]
+        weights = [arguments[s] for s in self._weights]
+        # At every call: without a step of the interpreter for each.
+        now = [*map(_ADDRESS, weights), *map(_VERSION, weights)]
         bound = self._bound
         if bound is None or bound[0] != now:
             with self._lock:
