@@ -155,13 +155,18 @@ class Program:
         """One result, a tuple of several, or None."""
         results = self._quick(arguments)
         if results is None:
-            results = self.call(arguments)
+            results = self._call(arguments)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
 
     def call(self, arguments: Sequence[Any]) -> list[Any]:
         """The same, all results in a list."""
+        results = self._quick(arguments)
+        return self._call(arguments) if results is None else results
+
+    def _call(self, arguments: Sequence[Any]) -> list[Any]:
+        """A call unlike the last one."""
         self.executable.raw  # refuses a closed executable
         addresses: list[int] = []
         # Each call with arrays that it writes has to look whether it may.
