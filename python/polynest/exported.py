@@ -321,9 +321,12 @@ def _count_leaves(tree: Any) -> int:
     return sum(map(_count_leaves, children))
 
 
-def _flatten(tree: Any, value: Any, where: str, out: list[Any]) -> None:
+def _flatten(
+    tree: Any, value: Any, path: tuple, out: list[tuple[Any, tuple]]
+) -> None:
+    """The leaves of `value`, each with the keys on the way to it."""
     if tree is None:
-        out.append((value, where))
+        out.append((value, path))
         return
     kind, children = tree
     if kind == "dict":
@@ -331,17 +334,36 @@ def _flatten(tree: Any, value: Any, where: str, out: list[Any]) -> None:
             value = value._asdict()
         if not isinstance(value, dict) or set(value) != set(children):
             raise errors.SignatureError(
-                f"{where} must be a dict of {', '.join(children) or 'nothing'}"
+                f"{_where(path)} must be a dict of "
+                f"{', '.join(children) or 'nothing'}"
             )
         for name, child in children.items():
-            _flatten(child, value[name], f"{where}['{name}']", out)
+            _flatten(child, value[name], (*path, name), out)
         return
     if not isinstance(value, (tuple, list)) or len(value) != len(children):
         raise errors.SignatureError(
-            f"{where} must be a {kind} of {len(children)}"
+            f"{_where(path)} must be a {kind} of {len(children)}"
         )
     for i, child in enumerate(children):
-        _flatten(child, value[i], f"{where}[{i}]", out)
+        _flatten(child, value[i], (*path, i), out)
+
+
+def _where(path: tuple) -> str:
+    return "arguments" + _subscripts(path)
+
+
+def _subscripts(path: tuple) -> str:
+    return "".join(
+        f"['{key}']" if isinstance(key, str) else f"[{key}]" for key in path
+    )
+
+
+def _place(path: tuple) -> str:
+    """"argument 0" of arguments[0][0]."""
+    if len(path) < 2:
+        return _where(path)
+    key = f"'{path[1]}'" if isinstance(path[1], str) else path[1]
+    return f"argument {key}{_subscripts(path[2:])}"
 
 
 def _unflatten(tree: Any, leaves: Any) -> Any:
@@ -475,8 +497,8 @@ class ExportedModel:
             raise ValueError("the number of results differs")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves: list[tuple[Any, str]] = []
-        _flatten(self._call_tree, (args, kwargs), "arguments", leaves)
+        leaves: list[tuple[Any, tuple]] = []
+        _flatten(self._call_tree, (args, kwargs), (), leaves)
         inputs = [value for value, _ in leaves]
         for i, value in self._fixed.items():
             if not _is_same(inputs[i], value):
@@ -491,7 +513,7 @@ class ExportedModel:
             return self._run(inputs, leaves)
 
     def _check_overlaps(
-        self, inputs: list[Any], leaves: list[tuple[Any, str]]
+        self, inputs: list[Any], leaves: list[tuple[Any, tuple]]
     ) -> None:
         """Inputs are written back once all is computed: what another reads or
         writes in the same memory would not be what the model does."""
@@ -512,7 +534,7 @@ class ExportedModel:
                         f"memory with {_place(leaves[k][1])}"
                     )
 
-    def _run(self, inputs: list[Any], leaves: list[tuple[Any, str]]) -> Any:
+    def _run(self, inputs: list[Any], leaves: list[tuple[Any, tuple]]) -> Any:
         passed = [
             self.buffers[a["tensor"]]
             if a["kind"] == "buffer"
@@ -556,7 +578,7 @@ class ExportedModel:
         return _unflatten(self._result_tree, iter(made))
 
     def _renamed(
-        self, error: errors.SignatureError, leaves: list[tuple[Any, str]]
+        self, error: errors.SignatureError, leaves: list[tuple[Any, tuple]]
     ) -> errors.SignatureError:
         """The error with the caller's name of the argument."""
         found = re.search(r"argument (\d+)( of '[^']*')?", str(error))
@@ -665,15 +687,6 @@ def _overlaps_itself(layout: _Layout) -> bool:
             return True
         extent += stride * (size - 1)
     return False
-
-
-def _place(where: str) -> str:
-    """"argument 0" of arguments[0][0]."""
-    found = re.fullmatch(r"arguments\[0\]\[(\d+)\](.*)", where)
-    if found:
-        return f"argument {found[1]}{found[2]}"
-    found = re.fullmatch(r"arguments\[1\]\['([^']*)'\](.*)", where)
-    return f"argument '{found[1]}'{found[2]}" if found else where
 
 
 def _as_uint8(array: Any) -> Any:
