@@ -58,6 +58,17 @@ class ExportedFiles:
     main: Path
 
 
+def _files(folder: Path, library: Path) -> ExportedFiles:
+    """Those of a library, in a folder."""
+    stem = library.stem
+    return ExportedFiles(
+        folder / library.name,
+        folder / f"{stem}.h",
+        folder / f"{stem}.weights",
+        folder / f"{stem}_main.c",
+    )
+
+
 def export(
     model: Any,
     args: Sequence[Any] | None = None,
@@ -129,12 +140,7 @@ def _write_files(
         tempfile.mkdtemp(prefix=f".{library.stem[:32]}-", dir=library.parent)
     )
     try:
-        parts = ExportedFiles(
-            folder / library.name,
-            folder / f"{library.stem}.h",
-            folder / f"{library.stem}.weights",
-            folder / f"{library.stem}_main.c",
-        )
+        parts = _files(folder, library)
         with Context() as context, Target(target) as chip:
             graph.compile(context, chip, options, lowered, parts)
         graph.write(entry, target, lowered, parts)
@@ -180,13 +186,7 @@ def _checked_path(path: Any) -> Path:
         raise errors.FileError(f"there is no folder '{library.parent}'")
     if not os.access(library.parent, os.W_OK | os.X_OK):
         raise errors.FileError(f"cannot write to '{library.parent}'")
-    stem = library.with_suffix("")
-    for place in (
-        library,
-        Path(f"{stem}.h"),
-        Path(f"{stem}.weights"),
-        Path(f"{stem}_main.c"),
-    ):
+    for place in vars(_files(library.parent, library)).values():
         if place.exists() and not place.is_file():
             raise errors.FileError(
                 f"cannot write '{place}': it is no regular file"
@@ -1062,12 +1062,11 @@ def _put_in_place(parts: ExportedFiles, folder: Path) -> ExportedFiles:
     """Renames: the library last, since it is what is looked for."""
     mask = os.umask(0)
     os.umask(mask)
-    placed = {}
+    placed = _files(folder, parts.library)
     for what in ("header", "weights", "main", "library"):
-        part: Path = getattr(parts, what)
+        part, place = getattr(parts, what), getattr(placed, what)
         if what != "library":
             os.chmod(part, 0o666 & ~mask)
-        placed[what] = folder / part.name
-        with _file_errors(placed[what]):
-            os.replace(part, placed[what])
-    return ExportedFiles(**placed)
+        with _file_errors(place):
+            os.replace(part, place)
+    return placed
