@@ -192,7 +192,8 @@ def sum_of_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_NAMES = {
+# What the safetensors format calls element types -> torch's name, and bytes.
+STORED_TYPES = {
     "BOOL": ("bool", 1),
     "U8": ("uint8", 1),
     "I8": ("int8", 1),
@@ -260,7 +261,7 @@ class _Weights:
     def tensor(self, name: str) -> Memory:
         try:
             item = self.header[name]
-            dtype, width = _NAMES[item["dtype"]]
+            dtype, width = STORED_TYPES[item["dtype"]]
             shape = tuple(int(n) for n in item["shape"])
             begin, end = item["data_offsets"]
             count = 1

@@ -994,16 +994,8 @@ _OPERATORS = {
 
 # Names that the safetensors format has for element types.
 _STORED = {
-    torch.bool: "BOOL",
-    torch.uint8: "U8",
-    torch.int8: "I8",
-    torch.int16: "I16",
-    torch.int32: "I32",
-    torch.int64: "I64",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.float32: "F32",
-    torch.float64: "F64",
+    getattr(torch, name): stored
+    for stored, (name, _) in exported.STORED_TYPES.items()
 }
 
 
