@@ -54,7 +54,6 @@ from polynest.handles import (
     Cache,
     Context,
     Module,
-    Options,
     State,
     Target,
     default_cache,
@@ -221,7 +220,7 @@ def _program(
         found = _PROGRAMS.get(key)
     if found is not None:
         return found
-    choices = _choices(options)
+    choices = torch_options.choices(options)
     with Context() as context, Target(options["target"]) as target:
         with Module(context, text, "graph") as module:
             for i in constants:
@@ -230,14 +229,6 @@ def _program(
     _report_problem(cache)
     with _PROGRAMS_LOCK:
         return _PROGRAMS.setdefault(key, program)
-
-
-def _choices(options: dict[str, Any]) -> Options:
-    return Options(
-        opt_level=options["opt_level"],
-        numerics=options["numerics"],
-        disabled_passes=torch_options.flags(options),
-    )
 
 
 # Problems of caches that were told.
@@ -722,7 +713,7 @@ class GraphCompiler:
             dump.stages(
                 lowered.text,
                 self.options["target"],
-                _choices(self.options),
+                torch_options.choices(self.options),
                 self._frozen(lowered),
             )
         progress.say(f"compiling {what}")

@@ -99,14 +99,10 @@ def checked(
     options.update(MODES[mode])
     for name, value in (given or {}).items():
         options[name] = _checked_value(name, value)
-    choices = Options(
-        opt_level=options["opt_level"],
-        numerics=options["numerics"],
-        disabled_passes=flags(options),
-    )
     # Refuses names of targets and passes that nothing has.
+    compiling = choices(options)
     with Target(options["target"]) as target:
-        target.pipeline("s3", choices)
+        target.pipeline("s3", compiling)
     if options["dump"]:
         _check_folder(options["dump"])
     if options["dump"] or options["check"]:
@@ -139,9 +135,14 @@ def _checked_value(name: str, value: Any) -> Any:
     return value
 
 
-def flags(options: dict[str, Any]) -> list[str]:
-    """Flags of the passes to leave out."""
-    return [f for f in options["disabled_passes"].split(",") if f]
+def choices(options: dict[str, Any]) -> Options:
+    """Those that the compiler itself has."""
+    disabled = options["disabled_passes"].split(",")
+    return Options(
+        opt_level=options["opt_level"],
+        numerics=options["numerics"],
+        disabled_passes=[flag for flag in disabled if flag],
+    )
 
 
 def _check_folder(path: str) -> None:
