@@ -810,6 +810,16 @@ def array_address(a: Any) -> int:
     return _pointer_at(id(a) + _HEAD_BYTES).value or 0
 
 
+def buffer_address(buffer: Any) -> int:
+    """Where a writable buffer begins, for as long as there is one."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+
+
+def bytes_at(address: int, size: int) -> bytearray:
+    """A copy of memory."""
+    return bytearray((ctypes.c_char * size).from_address(address))
+
+
 _pointer_at = c_void_p.from_address
 _HEAD_BYTES = object.__basicsize__
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
 
-from polynest import errors
+from polynest import _capi, errors
 from polynest.handles import Executable
 from polynest.program import Memory, Program
 
@@ -250,10 +250,7 @@ class _Weights:
             ) from error
         self.begin, self.size = 8 + length, size
         self._checked: set[str] = set()
-        import ctypes
-
-        self._buffer = (ctypes.c_char * size).from_buffer(self.map)
-        self.address = ctypes.addressof(self._buffer)
+        self.address = _capi.buffer_address(self.map)
 
     def _damaged(self, why: str) -> errors.CorruptError:
         return errors.CorruptError(f"'{self.path}' is damaged or no weights file: {why}")
@@ -264,14 +261,11 @@ class _Weights:
             dtype, width = STORED_TYPES[item["dtype"]]
             shape = tuple(int(n) for n in item["shape"])
             begin, end = item["data_offsets"]
-            count = 1
-            for n in shape:
-                count *= n
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(f"it has no tensor '{name}'") from error
         if (
             min((*shape, begin), default=0) < 0
-            or end - begin != count * width
+            or end - begin != math.prod(shape) * width
             or self.begin + end > self.size
         ):
             raise self._damaged(f"tensor '{name}' is not in it")
@@ -652,7 +646,7 @@ def _layout(value: Any) -> _Layout | None:
     elif isinstance(value, (numpy.ndarray, numpy.generic)):
         value = numpy.asarray(value)
         found = _Layout(
-            value.ctypes.data,
+            _capi.array_address(value),
             value.shape,
             value.strides,
             value.itemsize,
@@ -699,18 +693,13 @@ def _as_uint8(array: Any) -> Any:
 
 def _writable(memory: Memory) -> Any:
     """A copy of a weight as an array: of NumPy, or of torch for bf16."""
-    import ctypes
-
     import numpy
 
-    count = 1
-    for n in memory.shape:
-        count *= n
     is_bf16 = memory.dtype == "bfloat16"
     plain = numpy.dtype("int16" if is_bf16 else memory.dtype)
-    size = count * plain.itemsize
-    data = ctypes.string_at(memory.address, size) if size else b""
-    array = numpy.frombuffer(bytearray(data), plain).reshape(memory.shape)
+    size = math.prod(memory.shape) * plain.itemsize
+    data = _capi.bytes_at(memory.address, size)
+    array = numpy.frombuffer(data, plain).reshape(memory.shape)
     if not is_bf16:
         return array
     import torch
