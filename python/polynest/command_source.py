@@ -119,13 +119,7 @@ def from_expression(expression: str, seed: int = 0) -> Source:
             f"the expression raises {_headline(error)}"
         ) from error
     torch_repairs.repair(module.graph)
-    refused = {
-        n.name: reason
-        for n in module.graph.nodes
-        if n.op == "call_function"
-        and not frontend.is_symbolic_scalar(n)
-        and (reason := frontend.refusal(n)) is not None
-    }
+    refused = frontend.refusals(module.graph)
     regions, _ = frontend.partition(module.graph, refused)
     if refused or len(regions) != 1:
         details = "; ".join(f"{k}: {v}" for k, v in refused.items())

@@ -638,14 +638,7 @@ class GraphCompiler:
 
     def _compile_all(self, module, kinds) -> tuple:
         graph = module.graph
-        rejected = {}
-        for node in graph.nodes:
-            if node.op == "call_function" and not (
-                frontend.is_symbolic_scalar(node)
-            ):
-                reason = frontend.refusal(node)
-                if reason is not None:
-                    rejected[node.name] = reason
+        rejected = frontend.refusals(graph)
         done: dict[tuple[str, ...], tuple] = {}
         while True:
             regions, level = frontend.partition(graph, rejected)

@@ -188,6 +188,18 @@ def refusal(node: torch.fx.Node) -> str | None:
     return None
 
 
+def refusals(graph: torch.fx.Graph) -> dict[str, str]:
+    """Names of the nodes that cannot be in a region -> why, as far as can be
+    said ahead."""
+    return {
+        node.name: reason
+        for node in graph.nodes
+        if node.op == "call_function"
+        and not is_symbolic_scalar(node)
+        and (reason := refusal(node)) is not None
+    }
+
+
 def draws(node: torch.fx.Node) -> bool:
     """Whether an op takes numbers from eager's generator."""
     return torch.Tag.nondeterministic_seeded in getattr(
