@@ -493,7 +493,8 @@ class _Graph:
         """`seen` is told the text that torch-mlir gets, the last time of the
         whole."""
         progress.say("lowering")
-        self._refuse_leftovers()
+        if frontend.refusals(self.graph):
+            self._refuse_leftovers()
         region = frontend.whole(self.graph)
         if region is None:
             raise errors.UnsupportedError(
@@ -510,6 +511,8 @@ class _Graph:
                 self.module, region, self.kinds, entry=entry, seen=seen
             )
         except frontend.RegionRefused as refusal:
+            # The first that was found; there may be more.
+            self._refuse_leftovers()
             raise self._left(region, refusal) from refusal
         arguments, constants = self._arguments(program, sources)
         text = exported.insert_assertions(
