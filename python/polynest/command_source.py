@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable
 
-from polynest.errors import ArgumentError, FileError, PolynestError
+from polynest.errors import ArgumentError, FileError, PolynestError, headline
 
 # Calls of these in an expression make its arguments.
 _MAKERS = (
@@ -37,11 +37,6 @@ class Source:
     eager: Callable[[], list[Any]]
     constants: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
-
-
-def _headline(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or ["no message"]
-    return f"{type(error).__name__}: {lines[0]}"
 
 
 def _tensors(tree: Any) -> list[Any]:
@@ -116,7 +111,7 @@ def from_expression(expression: str, seed: int = 0) -> Source:
         raise
     except Exception as error:
         raise ArgumentError(
-            f"the expression raises {_headline(error)}"
+            f"the expression raises {headline(error)}"
         ) from error
     torch_repairs.repair(module.graph)
     refused = frontend.refusals(module.graph)
@@ -178,7 +173,7 @@ def from_file(place: str, seed: int = 0) -> Source:
     try:
         scope = runpy.run_path(path, run_name="polynest_source")
     except Exception as error:  # whatever the file raises
-        raise ArgumentError(f"'{path}' raises {_headline(error)}") from error
+        raise ArgumentError(f"'{path}' raises {headline(error)}") from error
     for needed in (name, "inputs"):
         if needed not in scope:
             raise ArgumentError(f"'{path}' defines no '{needed}'")
@@ -187,7 +182,7 @@ def from_file(place: str, seed: int = 0) -> Source:
         inputs = inputs() if callable(inputs) else inputs
     except Exception as error:
         raise ArgumentError(
-            f"'inputs' of '{path}' raises {_headline(error)}"
+            f"'inputs' of '{path}' raises {headline(error)}"
         ) from error
     if isinstance(inputs, torch.Tensor):
         inputs = (inputs,)

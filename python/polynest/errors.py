@@ -126,3 +126,9 @@ class LibraryNotFoundError(PolynestError, ImportError):
     """The compiler's shared library is missing; lists the paths tried."""
 
     code = "library"
+
+
+def headline(error: Exception) -> str:
+    """The kind of any exception, and the first line of what it says."""
+    lines = [x.strip() for x in str(error).splitlines() if x.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"

@@ -264,7 +264,7 @@ def _exported_program(
             return program.run_decompositions(_decompositions())
     except Exception as error:
         raise errors.UnsupportedError(
-            f"torch.export cannot decompose the model: {_headline(error)}"
+            f"torch.export cannot decompose the model: {errors.headline(error)}"
         ) from error
 
 
@@ -295,13 +295,8 @@ def _traced(
             )
     except Exception as error:  # whatever the model, or tracing, may raise
         raise errors.UnsupportedError(
-            f"torch.export cannot trace the model: {_headline(error)}"
+            f"torch.export cannot trace the model: {errors.headline(error)}"
         ) from error
-
-
-def _headline(error: Exception) -> str:
-    lines = [x.strip() for x in str(error).splitlines() if x.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
 
 
 def _decompositions() -> dict:
