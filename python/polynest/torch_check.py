@@ -149,13 +149,6 @@ def blame(wrong: Callable[..., bool], passes: Sequence[str]) -> str:
 # -- parts of an ATen graph ----------------------------------------------------
 
 
-class _Recorder(torch.fx.Interpreter):
-    """Runs the graph op by op and keeps what every node gave."""
-
-    def __init__(self, module: torch.fx.GraphModule) -> None:
-        super().__init__(module, garbage_collect_values=False)
-
-
 def _in_f64(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype == torch.float32:
         return value.double()
@@ -189,7 +182,10 @@ class PartChecker:
         return call
 
     def compare(self, arguments: Sequence[Any]) -> None:
-        recorder = _Recorder(self.module)
+        # Keeps what every node gave.
+        recorder = torch.fx.Interpreter(
+            self.module, garbage_collect_values=False
+        )
         if any(
             getattr(getattr(n.target, "_schema", None), "is_mutable", False)
             for n in self.module.graph.nodes
