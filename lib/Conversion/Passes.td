@@ -97,6 +97,23 @@ def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
   ];
 }
 
+def WeighBranches : Pass<"polynest-weigh-branches", "mlir::func::FuncOp"> {
+  let summary = "Tell LLVM how often loops run";
+  let description = [{
+    Gives the branch at the head of a loop whose trips are known, or at most a
+    known number, the weights of staying and of leaving. LLVM's register
+    allocator then spills outside of kernels rather than in them. Runs when
+    control flow is flat (after convert-scf-to-cf).
+
+    Before: `cf.cond_br %c, ^body, ^end` with `%c = arith.cmpi slt, %i, %c64`
+    After:  `cf.cond_br %c weights([64, 1]), ^body, ^end`
+  }];
+  let dependentDialects = ["mlir::cf::ControlFlowDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Branches given weights">
+  ];
+}
+
 def LowerAsserts : Pass<"polynest-lower-asserts", "mlir::ModuleOp"> {
   let summary = "Turn assertions into status returns";
   let description = [{
