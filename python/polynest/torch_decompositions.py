@@ -1440,6 +1440,11 @@ def decomposition_table() -> dict:
     """The whole table, for aot_autograd."""
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-    from polynest import torch_special
+    from polynest import torch_foreach, torch_special
 
-    return {**get_decomposition_table(), **torch_special.TABLE, **_TABLE}
+    return {
+        **get_decomposition_table(),
+        **torch_special.TABLE,
+        **torch_foreach.table(),
+        **_TABLE,
+    }

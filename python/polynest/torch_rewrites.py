@@ -93,14 +93,35 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     graph.erase_node(node)
 
 
+# -- one rounding or two ------------------------------------------------------------
+
+
+def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """What Dynamo makes of optimizers' updates by a factor that is a tensor, for
+    the sake of another device: eager's loops round twice here."""
+    a, b, c = node.args
+    builder = _Builder(graph, node)
+    product = builder.call(aten.mul.Tensor, a, b)
+    node.replace_all_uses_with(builder.call(aten.add.Tensor, product, c))
+    graph.erase_node(node)
+
+
 # -- all of them -----------------------------------------------------------------
 
-_REWRITES = {target: _rewrite_bag for target in _BAGS}
+_REWRITES = {
+    **{str(target): _rewrite_bag for target in _BAGS},
+    # Not there before Dynamo has used it.
+    "prims.fma.default": _rewrite_fma,
+}
 
 
 def rewrite(module: torch.fx.GraphModule) -> None:
     """Applies every rewrite of this file to a graph with fake tensors."""
     graph = module.graph
-    for node in list(graph.nodes):
-        if node.op == "call_function" and node.target in _REWRITES:
-            _REWRITES[node.target](graph, node)
+    # From the end: the outermost of nested sums comes first.
+    for node in reversed(list(graph.nodes)):
+        if node.op == "call_function":
+            change = _REWRITES.get(str(node.target))
+            if change is not None:
+                change(graph, node)
+    graph.eliminate_dead_code()
