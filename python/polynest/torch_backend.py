@@ -48,6 +48,7 @@ from polynest import (
     torch_options,
     torch_repairs,
     torch_rewrites,
+    torch_training,
 )
 from polynest import torch_frontend as frontend
 from polynest.handles import (
@@ -1277,6 +1278,7 @@ def _compile_anew(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
+        partition_fn=torch_training.partition,
         decompositions=decomposition_table(),
     )(module, example_inputs)
     if len(compilers) != 1:

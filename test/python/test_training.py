@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training: optimizers' steps."""
+"""Training: what a forward pass keeps, optimizers' steps."""
 
 import copy
+import sys
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
 
+import torch.nn.functional as F  # noqa: E402
+
 from comparing import check  # noqa: E402
-from conftest import compiled  # noqa: E402
+from conftest import ROOT, compiled  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 
 from polynest import torch_backend  # noqa: E402
 
@@ -22,6 +27,105 @@ def fresh(fresh_torch):
 def whole(left=()):
     found = {f.op for f in torch_backend.explain_fallbacks()}
     assert found == set(left), torch_backend.report()
+
+
+# -- memory ----------------------------------------------------------------------
+
+
+def kept_bytes(function, inputs, own):
+    """Bytes of memory that a call leaves behind for the way back, besides
+    inputs and parameters."""
+    kept = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        kept[memory.data_ptr()] = memory.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        result = function(*inputs)
+    for tensor in (*inputs, *own):
+        kept.pop(tensor.untyped_storage().data_ptr(), None)
+    result.sum().backward()
+    return sum(kept.values())
+
+
+class Block(torch.nn.Module):
+    """Norms, attention, gates: much that is pointwise between products."""
+
+    def __init__(self, width=32, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.first = torch.nn.LayerNorm(width)
+        self.second = torch.nn.LayerNorm(width)
+        self.into = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        q, k, v = (
+            t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for t in self.into(self.first(x)).chunk(3, -1)
+        )
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.second(x))))
+
+
+def convolutions():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8),
+        torch.nn.SiLU(), torch.nn.Conv2d(8, 8, 3, padding=1),
+        torch.nn.GroupNorm(2, 8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(), torch.nn.Linear(8 * 36, 5),
+    )
+
+
+@pytest.mark.parametrize(
+    "make, shape",
+    [
+        (Block, (2, 48, 32)),
+        (convolutions, (2, 3, 12, 12)),
+        (lambda: torch.nn.Sequential(
+            torch.nn.Linear(16, 64), torch.nn.Tanh(),
+            torch.nn.Linear(64, 64), torch.nn.Softplus(),
+            torch.nn.Linear(64, 4), torch.nn.LogSoftmax(-1)), (128, 16)),
+    ],
+    ids=["attention", "convolutions", "mlp"],
+)
+def test_a_forward_pass_keeps_no_more_than_eager(make, shape):
+    model = make()
+    other = copy.deepcopy(model)
+    x = torch.randn(shape)
+    own = [*model.parameters(), *model.buffers()]
+    theirs = kept_bytes(other, [x], [*other.parameters(), *other.buffers()])
+    f = compiled(model)
+    kept_bytes(f, [x], own)
+    for p in model.parameters():
+        p.grad = None
+    ours = kept_bytes(f, [x], own)
+    assert 0 < ours <= theirs
+    for p, q in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.allclose(p.grad, q.grad, rtol=1e-3, atol=1e-4)
+    whole()
+
+
+@pytest.mark.parametrize(
+    "name", ["ResNet-18, training", "GPT-2 of 4 layers, training"]
+)
+def test_models_keep_no_more_than_eager(name):
+    pytest.importorskip("transformers")
+    import model_zoo
+
+    subject = model_zoo.build(name, small=True)
+    inputs = subject.inputs(2)
+    own = [*subject.module.parameters(), *subject.module.buffers()]
+    f = compiled(subject.module)
+    ours, theirs = (
+        kept_bytes(function, inputs, own) for function in (f, subject.module)
+    )
+    assert 0 < ours <= theirs
 
 
 # -- optimizers ------------------------------------------------------------------
