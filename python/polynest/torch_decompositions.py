@@ -943,6 +943,21 @@ def _pool2d(x, *args):
     return out, torch.where(last >= 0, last.to(torch.int64), indices)
 
 
+def _one_image(op, rank: int):
+    """torch-mlir's lowering wants a batch of them."""
+
+    def pool(x, *args):
+        if x.dim() != rank:
+            return NotImplemented
+        return op(x.unsqueeze(0), *args).squeeze(0)
+
+    return pool
+
+
+_TABLE[aten.avg_pool2d.default] = _one_image(aten.avg_pool2d.default, 3)
+_TABLE[aten.avg_pool3d.default] = _one_image(aten.avg_pool3d.default, 4)
+
+
 @_replaces(aten.constant_pad_nd.default)
 def _constant_pad(x, pad, value=0):
     if all(not isinstance(p, int) or p >= 0 for p in pad):
@@ -1087,6 +1102,27 @@ def _scatter_add(x, dim, index, source):
     if dim >= 0 or x.dim() == 0:
         return NotImplemented
     return aten.scatter_add.default(x, dim + x.dim(), index, source)
+
+
+@_replaces(aten.scatter.src, aten.scatter.value)
+def _scatter(x, dim, index, source):
+    # As above.
+    if dim >= 0 or x.dim() == 0:
+        return NotImplemented
+    op = aten.scatter.src
+    if not isinstance(source, torch.Tensor):
+        op = aten.scatter.value
+    return op(x, dim + x.dim(), index, source)
+
+
+@_replaces(aten.index_select.default)
+def _index_select(x, dim, index):
+    if x.dim() and index.dim():
+        return NotImplemented
+    # A rank of 0 counts as one element.
+    row = x.unsqueeze(0) if x.dim() == 0 else x
+    out = aten.index_select.default(row, dim, index.reshape(-1))
+    return out.squeeze(0) if x.dim() == 0 else out
 
 
 @_replaces(aten.scatter.reduce)
@@ -1440,11 +1476,12 @@ def decomposition_table() -> dict:
     """The whole table, for aot_autograd."""
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-    from polynest import torch_foreach, torch_special
+    from polynest import torch_foreach, torch_gradients, torch_special
 
     return {
         **get_decomposition_table(),
         **torch_special.TABLE,
+        **torch_gradients.TABLE,
         **torch_foreach.table(),
         **_TABLE,
     }

@@ -8,6 +8,7 @@ here, before it is divided into regions. Each rewrite keeps eager's result.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any, Callable
 
@@ -93,6 +94,181 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     graph.erase_node(node)
 
 
+# -- sums of gradients -----------------------------------------------------------
+
+# What a tensor is added to by several readers: its gradient is the sum of theirs,
+# each with zeros where that reader has read nothing.
+_WIDE = (torch.float32, torch.float64)
+_PUTS = (aten.index_put.default, aten._unsafe_index_put.default)
+
+
+def _static_shape(node: torch.fx.Node) -> list[int] | None:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        return None
+    shape = list(value.shape)
+    return shape if all(type(n) is int for n in shape) else None
+
+
+def _is_plain_sum(node: Any) -> bool:
+    """Whether a node adds two tensors of its own shape and type."""
+    if not isinstance(node, torch.fx.Node):
+        return False
+    if node.target is not aten.add.Tensor:
+        return False
+    if node.kwargs or len(node.args) != 2 or _static_shape(node) is None:
+        return False
+    return all(
+        isinstance(a, torch.fx.Node)
+        and isinstance(a.meta.get("val"), torch.Tensor)
+        and a.meta["val"].shape == node.meta["val"].shape
+        and a.meta["val"].dtype == node.meta["val"].dtype
+        for a in node.args
+    )
+
+
+def _padding(node: Any) -> tuple[int, int, int] | None:
+    """(dimension, zeros in front, elements) of a tensor padded with zeros along
+    one dimension."""
+    if (
+        not isinstance(node, torch.fx.Node)
+        or node.target is not aten.constant_pad_nd.default
+    ):
+        return None
+    source, pad, *value = node.args
+    inner = _static_shape(source)
+    if inner is None or _static_shape(node) is None or value not in ([], [0]):
+        return None
+    if not all(type(p) is int and p >= 0 for p in pad):
+        return None
+    padded = [i for i in range(len(pad) // 2) if any(pad[2 * i : 2 * i + 2])]
+    if len(padded) != 1:
+        return None
+    dim = len(inner) - 1 - padded[0]
+    return dim, pad[2 * padded[0]], inner[dim]
+
+
+def _padded_terms(node: torch.fx.Node) -> list[torch.fx.Node] | None:
+    """The padded tensors that a sum of sums adds, where it adds nothing
+    else and nobody reads them besides."""
+    terms = []
+    for part in node.args:
+        if len(part.users) != 1:
+            return None
+        if _padding(part) is not None:
+            terms.append(part)
+        elif _is_plain_sum(part):
+            inner = _padded_terms(part)
+            if inner is None:
+                return None
+            terms += inner
+        else:
+            return None
+    return terms
+
+
+def _piece(b: _Builder, node: torch.fx.Node, dim: int, begin: int, end: int):
+    """Elements from `begin` to `end` of a sum of padded tensors; None for
+    zeros. Adding zero changes one number, -0.0."""
+    found = _padding(node)
+    if found is not None:
+        _, front, count = found
+        if end <= front or begin >= front + count:
+            return None
+        source = node.args[0]
+        if (begin, end) == (front, front + count):
+            return source
+        return b.call(
+            aten.slice.Tensor, source, dim, begin - front, end - front
+        )
+    first, second = (_piece(b, a, dim, begin, end) for a in node.args)
+    if first is None and second is None:
+        return None
+    if first is None or second is None:
+        return b.call(aten.add.Scalar, second if first is None else first, 0.0)
+    return b.call(aten.add.Tensor, first, second)
+
+
+def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """A sum of padded tensors as a concatenation: each part adds what is there,
+    and no zeros are written and read."""
+    if not _is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
+        return
+    if 0 in _static_shape(node):
+        return
+    terms = _padded_terms(node)
+    if terms is None:
+        return
+    dim = _padding(terms[0])[0]
+    if any(_padding(t)[0] != dim for t in terms):
+        return
+    size = _static_shape(node)[dim]
+    edges = {0, size}
+    for term in terms:
+        _, front, count = _padding(term)
+        edges |= {front, front + count}
+    edges = sorted(edges)
+    b = _Builder(graph, node)
+    pieces = []
+    for begin, end in itertools.pairwise(edges):
+        piece = _piece(b, node, dim, begin, end)
+        if piece is None:
+            shape = _static_shape(node)
+            shape[dim] = end - begin
+            piece = b.call(
+                aten.full.default, shape, 0.0, dtype=node.meta["val"].dtype
+            )
+        pieces.append(piece)
+    joined = b.call(aten.cat.default, pieces, dim)
+    node.replace_all_uses_with(joined)
+    graph.erase_node(node)
+
+
+def _is_zero(node: Any) -> bool:
+    return (
+        isinstance(node, torch.fx.Node)
+        and node.target in (aten.full.default, aten.full_like.default)
+        and node.args[1] == 0
+    )
+
+
+def _behind_views(node: torch.fx.Node) -> torch.fx.Node:
+    while node.target in (aten.permute.default, aten.view.default):
+        node = node.args[0]
+    return node
+
+
+def _add_into(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """A matrix product plus what is scattered into zeros: scattered into the
+    product. A table of embeddings that is a layer's weight, too, has such a
+    gradient, and few of its rows are looked up."""
+    if not _is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
+        return
+    for product, put in (node.args, node.args[::-1]):
+        if (
+            put.target in _PUTS
+            and len(put.args) == 4
+            and put.args[3] is True
+            and _is_zero(put.args[0])
+            and len(put.users) == 1
+            # A sum of products is -0.0 where all of it vanishes only.
+            and _behind_views(product).target is aten.mm.default
+        ):
+            _, places, values, _ = put.args
+            b = _Builder(graph, node)
+            out = b.call(put.target, product, places, values, True)
+            node.replace_all_uses_with(out)
+            graph.erase_node(node)
+            return
+
+
+def _rewrite_sum(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    if node.users:
+        _join_padded(graph, node)
+    if node.users:
+        _add_into(graph, node)
+
+
 # -- one rounding or two ------------------------------------------------------------
 
 
@@ -110,6 +286,7 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 
 _REWRITES = {
     **{str(target): _rewrite_bag for target in _BAGS},
+    "aten.add.Tensor": _rewrite_sum,
     # Not there before Dynamo has used it.
     "prims.fma.default": _rewrite_fma,
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training: what a forward pass keeps, optimizers' steps."""
+"""Training: what a forward pass keeps, gradients that have rules of their own,
+optimizers' steps."""
 
 import copy
 import sys
@@ -11,12 +12,14 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from comparing import check  # noqa: E402
+from comparing import check, longest  # noqa: E402
 from conftest import ROOT, compiled  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 
-from polynest import torch_backend  # noqa: E402
+from polynest import torch_backend, torch_rewrites  # noqa: E402
+
+aten = torch.ops.aten
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +30,26 @@ def fresh(fresh_torch):
 def whole(left=()):
     found = {f.op for f in torch_backend.explain_fallbacks()}
     assert found == set(left), torch_backend.report()
+
+
+def gradients(function, inputs):
+    """The result's gradients, weighted so that elements differ."""
+    leaves = [x.detach().clone() for x in inputs]
+    for leaf in leaves:
+        leaf.requires_grad_(leaf.is_floating_point())
+    out = function(*leaves)
+    weight = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64)
+    (out * weight.view(out.shape).to(out.dtype)).sum().backward()
+    return [x.grad for x in leaves if x.requires_grad]
+
+
+def check_gradients(function, *inputs, left=()):
+    have = gradients(compiled(function), inputs)
+    wide = [x.double() if x.is_floating_point() else x for x in inputs]
+    want = gradients(function, wide)
+    for h, w in zip(have, want, strict=True):
+        check(h, w, h.dtype, longest(inputs))
+    whole(left)
 
 
 # -- memory ----------------------------------------------------------------------
@@ -126,6 +149,236 @@ def test_models_keep_no_more_than_eager(name):
         kept_bytes(function, inputs, own) for function in (f, subject.module)
     )
     assert 0 < ours <= theirs
+
+
+# -- gradients -------------------------------------------------------------------
+
+POOLS = {
+    "average": (lambda x: F.avg_pool2d(x, 3, 2, 1), (2, 3, 11, 8)),
+    "average_clipped": (
+        lambda x: F.avg_pool2d(x, (3, 2), (2, 3), 1, True, False),
+        (2, 3, 11, 8),
+    ),
+    "average_divisor": (
+        lambda x: F.avg_pool2d(x, 2, 3, divisor_override=5), (3, 9, 13)),
+    "average_overlap": (lambda x: F.avg_pool2d(x, 5, 1, 2), (1, 2, 7, 6)),
+    "average_1d": (lambda x: F.avg_pool1d(x, 4, 3, 1, True), (2, 3, 11)),
+    "average_3d": (
+        lambda x: F.avg_pool3d(x, 2, (2, 1, 3)), (1, 2, 5, 4, 8)),
+    "average_sparse": (lambda x: F.avg_pool2d(x, 1, 4), (1, 2, 9, 9)),
+    "adaptive": (lambda x: F.adaptive_avg_pool2d(x, (3, 5)), (2, 3, 7, 11)),
+    "adaptive_up": (lambda x: F.adaptive_avg_pool2d(x, (7, 4)), (2, 3, 3, 9)),
+    "adaptive_1d": (lambda x: F.adaptive_avg_pool1d(x, 4), (2, 3, 10)),
+    "adaptive_3d": (
+        lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)), (1, 2, 5, 4, 6)),
+    "adaptive_max": (lambda x: F.adaptive_max_pool2d(x, (3, 4)), (2, 3, 7, 9)),
+    "adaptive_max_3d": (
+        lambda x: F.adaptive_max_pool3d(x, 2), (2, 3, 5, 4, 3)),
+    "max": (lambda x: F.max_pool2d(x, 3, 2, 1), (2, 3, 9, 10)),
+    "max_3d": (lambda x: F.max_pool3d(x, 3, 2, 1), (2, 2, 5, 6, 7)),
+    "repeated": (
+        lambda x: F.pad(x, (2, 3, 1, 4), mode="replicate"), (2, 3, 5, 6)),
+    "repeated_1d": (lambda x: F.pad(x, (3, 0), mode="replicate"), (2, 3, 1)),
+    "repeated_and_cut": (
+        lambda x: F.pad(x, (-1, 2, 3, -2), mode="replicate"), (2, 3, 5, 6)),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_gradient_of_a_pool(name):
+    function, shape = POOLS[name]
+    check_gradients(function, torch.randn(shape))
+
+
+def in_groups(options):
+    return ["aten.convolution_backward.default"] if "groups" in options else []
+
+
+TRANSPOSED = {
+    "plain": ((2, 4, 5, 6), (4, 3, 3, 3), {}),
+    "stride": ((2, 4, 5, 6), (4, 3, 3, 2), {"stride": 2, "padding": 1}),
+    "output_padding": (
+        (2, 4, 5, 6), (4, 3, 3, 3), {"stride": 3, "output_padding": 2}),
+    "dilation": (
+        (1, 4, 5, 6), (4, 3, 2, 3), {"dilation": 2, "output_padding": 1}),
+    "groups": ((2, 4, 5, 6), (4, 3, 3, 3), {"groups": 2}),
+    "row": ((2, 4, 7), (4, 3, 4), {"stride": 2}),
+    "volume": ((1, 4, 3, 4, 5), (4, 2, 2, 3, 2), {"padding": 1}),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_gradient_of_a_transposed_convolution(name):
+    shape, weight, options = TRANSPOSED[name]
+    op = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[
+        len(shape) - 3]
+    bias = torch.randn(weight[1] * options.get("groups", 1))
+    check_gradients(
+        lambda x, w, b: op(x, w, b, **options),
+        torch.randn(shape), torch.randn(weight), bias, left=in_groups(options),
+    )
+
+
+STRIDED = {
+    "plain": ((2, 4, 9, 8), (5, 4, 3, 3), {"stride": 2, "padding": 1}),
+    "one": ((2, 4, 9, 8), (5, 4, 1, 1), {"stride": 2}),
+    "wide": ((2, 4, 13, 14), (5, 4, 7, 7), {"stride": 2, "padding": 3}),
+    "apart": ((1, 4, 11, 12), (5, 4, 2, 3), {"stride": (4, 3)}),
+    "far": ((1, 2, 9, 5), (3, 2, 3, 2), {"stride": (2, 3), "padding": (4, 3)}),
+    "unread_end": ((1, 2, 10, 12), (3, 2, 3, 3), {"stride": 4}),
+    "groups": (
+        (2, 6, 9, 8), (4, 3, 3, 3), {"stride": 2, "padding": 1, "groups": 2}),
+    "row": ((2, 4, 17), (3, 4, 5), {"stride": 3, "padding": 2}),
+    "volume": (
+        (1, 2, 5, 6, 7), (3, 2, 3, 2, 3), {"stride": 2, "padding": 1}),
+    "dilation": ((1, 4, 11, 12), (5, 4, 3, 3), {"stride": 2, "dilation": 2}),
+    "one_dimension": ((1, 4, 7, 12), (5, 4, 3, 3), {"stride": (1, 2)}),
+}
+
+
+@pytest.mark.parametrize("name", STRIDED)
+def test_gradient_of_a_convolution_with_strides(name):
+    shape, weight, options = STRIDED[name]
+    op = (F.conv1d, F.conv2d, F.conv3d)[len(shape) - 3]
+    check_gradients(
+        lambda x, w, b: op(x, w, b, **options),
+        torch.randn(shape), torch.randn(weight), torch.randn(weight[0]),
+        left=in_groups(options),
+    )
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")])
+def test_gradient_of_distances(p):
+    a, b = torch.randn(2, 5, 3), torch.randn(2, 4, 3)
+    b[0, 1] = a[0, 2]  # none between these two
+    b[1, 0, 1] = a[1, 3, 1]
+    have = gradients(compiled(lambda a, b: torch.cdist(a, b, p)), (a, b))
+    want = gradients(lambda a, b: torch.cdist(a, b, p), (a, b))
+    for h, w in zip(have, want, strict=True):
+        assert torch.allclose(h, w, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+OTHERS = {
+    "masked_scatter": lambda x, y: torch.masked_scatter(
+        x, torch.tensor([True, False, True, True, False, True]), y),
+    "kthvalue": lambda x, y: torch.kthvalue(x, 3).values * y.sum(),
+    "median": lambda x, y: x.median(-1).values + y.median(-1).values.sum(),
+    "index_add": lambda x, y: x.index_add(
+        -1, torch.tensor([2, 0, 2]), y[:, :3]),
+    "max": lambda x, y: x.max(-1).values * y.min(0).values.sum(),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_gradient_of_what_is_chosen(name):
+    check_gradients(OTHERS[name], torch.randn(4, 6), torch.randn(4, 6))
+
+
+# -- sums of gradients -----------------------------------------------------------
+
+
+def traced(function, *inputs):
+    """The graph of the first input's gradient, decomposed, before and after
+    rewrites."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from polynest.torch_decompositions import decomposition_table
+
+    def run(x, *others):
+        leaf = x.detach().requires_grad_()
+        return torch.autograd.grad(function(leaf, *others).sum(), [leaf])
+
+    module = make_fx(
+        run, tracing_mode="fake", decomposition_table=decomposition_table()
+    )(*inputs)
+    before = copy.deepcopy(module)
+    torch_rewrites.rewrite(module)
+    module.recompile()
+    return before, module
+
+
+def targets(module):
+    return [n.target for n in module.graph.nodes if n.op == "call_function"]
+
+
+SUMS = {
+    "differences": lambda x: (x[1:] - x[:-1]).square(),
+    "differences_inside": lambda x: (x[:, 1:] - x[:, :-1]).square(),
+    "halves": lambda x: x[:3].exp().sum() + x[3:].sin().sum(),
+    "rows": lambda x: sum(x[i] * (i + 1) for i in range(6)),
+    "overlap": lambda x: (x[:5].exp().sum() + x[2:].sin().sum()
+                          + x[1:4].cos().sum()),
+    "some": lambda x: x[1:2].exp().sum() + x[4:5].sin().sum(),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_padded_gradients_are_joined(name):
+    x = torch.randn(6, 7)
+    before, after = traced(SUMS[name], x)
+    assert aten.constant_pad_nd.default in targets(before)
+    assert aten.constant_pad_nd.default not in targets(after)
+    assert torch.equal(before(x)[0], after(x)[0])
+    check_gradients(SUMS[name], x)
+
+
+def test_joined_gradients_have_the_signs_of_zero():
+    def function(x):
+        return x[:4] * -0.0 + x[2:] * -0.0
+
+    x = torch.randn(6, 3)
+    before, after = traced(function, x)
+    assert aten.constant_pad_nd.default not in targets(after)
+    want = before(x)[0].signbit()
+    assert bool(want.any()) and not bool(want.all())
+    assert torch.equal(after(x)[0].signbit(), want)
+    leaf = x.clone().requires_grad_()
+    compiled(function)(leaf).sum().backward()
+    assert torch.equal(leaf.grad.signbit(), want)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[1:].exp().sum() + x[:, 1:].sin().sum(),
+        lambda x: x[1:].exp().sum() + x.sin().sum(),
+        lambda x: x[::2].exp().sum() + x[1:].sin().sum(),
+    ],
+    ids=["two dimensions", "one of all", "with steps"],
+)
+def test_other_sums_of_gradients_stay(function):
+    x = torch.randn(6, 7)
+    _, after = traced(function, x)
+    assert aten.constant_pad_nd.default in targets(after)
+    assert aten.cat.default not in targets(after)
+    check_gradients(function, x)
+
+
+class Tied(torch.nn.Module):
+    """One table in front and behind."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(29, 8)
+
+    def forward(self, tokens):
+        x = torch.tanh(self.table(tokens))
+        return F.linear(x, self.table.weight).log_softmax(-1)
+
+
+def test_gradient_of_a_tied_embedding():
+    model = Tied()
+    tokens = torch.tensor([[3, 4, 3, 0], [28, 3, 7, 7]])
+    x = torch.randn(29, 8)
+
+    def function(table, tokens):
+        return torch.func.functional_call(
+            model, {"table.weight": table}, (tokens,))
+
+    before, after = traced(function, x, tokens)
+    assert len(targets(after)) < len(targets(before))
+    assert torch.allclose(before(x, tokens)[0], after(x, tokens)[0])
+    check_gradients(function, x, tokens)
 
 
 # -- optimizers ------------------------------------------------------------------
