@@ -33,6 +33,7 @@ from harness import Skipped
 OURS, EAGER, NOTHING = "ours", "eager", "Dynamo alone"
 FROZEN, INDUCTOR = "Inductor, freezing", "Inductor"
 ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
+DYNAMIC = "ours, dynamic"
 TOLERANCES = json.loads(
     (harness.ROOT / "test" / "tolerances.json").read_text())
 MIB = 1 << 20
@@ -41,13 +42,39 @@ MIB = 1 << 20
 # -- makers: a subject and its inputs to a call without arguments --------------
 
 
-def ours(subject, inputs, threads):
+def ours(subject, inputs, threads, dynamic=False):
     from polynest import threads as our_threads
     from polynest import torch_backend
 
     our_threads.set_thread_count(threads)
     return torch.compile(subject.module, backend=torch_backend.polynest,
-                         dynamic=False, options={"freeze": not subject.trains})
+                         dynamic=dynamic,
+                         options={"freeze": not subject.trains})
+
+
+def dynamic(subject, inputs, threads):
+    """The same with sizes of batches and sequences that are not known."""
+    if subject.cached:
+        raise Skipped("a cache has room for as many rows as it was made for")
+    for tensor, dims in zip(inputs, varying(subject)):
+        for d in dims:
+            # Dynamo takes sizes of 1 as they are.
+            if tensor.shape[d] > 1:
+                torch._dynamo.mark_dynamic(tensor, d)
+    return ours(subject, inputs, threads, dynamic=None)
+
+
+def varying(subject):
+    """Dimensions of each input that are a batch's or a sequence's: those that
+    another batch has otherwise, and both of a table of tokens."""
+    found = []
+    for few, many in zip(subject.inputs(2), subject.inputs(4)):
+        dims = {d for d, (n, m) in enumerate(zip(few.shape, many.shape))
+                if n != m}
+        if 0 in dims and few.dim() == 2 and not few.is_floating_point():
+            dims.add(1)
+        found.append(sorted(dims))
+    return found
 
 
 def eager(subject, inputs, threads):
@@ -120,7 +147,8 @@ def openvino(subject, inputs, threads):
 
 
 MAKERS = {OURS: ours, EAGER: eager, NOTHING: nothing, OPENVINO: openvino,
-          ONNX: onnxruntime, FROZEN: inductor(True), INDUCTOR: inductor(False)}
+          ONNX: onnxruntime, FROZEN: inductor(True), INDUCTOR: inductor(False),
+          DYNAMIC: dynamic}
 PEERS = (EAGER, INDUCTOR, FROZEN, ONNX, OPENVINO)
 
 
@@ -234,7 +262,7 @@ class Child:
     def told(self):
         if self.name == EAGER:
             return work_of(self.subject, self.inputs)
-        if self.name != OURS:
+        if self.name not in (OURS, DYNAMIC):
             return {}
         from polynest import torch_backend
 

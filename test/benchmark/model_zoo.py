@@ -34,18 +34,18 @@ class Subject:
         self.module = module.train(trains)
         self._inputs, self.terms, self.rnn = inputs, terms, rnn
         self.trains = trains
-        self._cached = isinstance(module, Decoder)
+        self.cached = isinstance(module, Decoder)
 
     def inputs(self, batch: int) -> tuple:
         """Equal for equal batches; a cache is made for as many rows."""
         torch.manual_seed(23)
-        if self._cached:
+        if self.cached:
             self.module.fill(batch)
         return self._inputs(batch)
 
     def reset(self) -> None:
         """Before each call: where the cache is written next; no gradients."""
-        if self._cached:
+        if self.cached:
             self.module.rewind()
         if self.trains:
             self.module.zero_grad(set_to_none=True)
@@ -64,7 +64,7 @@ class Subject:
         if self.trains:
             return [p.grad for p in self.module.parameters()
                     if p.grad is not None]
-        return self.module.state() if self._cached else []
+        return self.module.state() if self.cached else []
 
     def in_double(self) -> "Subject":
         """The same in f64."""
