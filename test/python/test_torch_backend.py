@@ -273,7 +273,6 @@ def compiles():
     "function",
     [
         lambda x: x + torch.full((1,), x.shape[0]),
-        lambda x: [y * 2 for y in x.chunk(4)],
         lambda x: x.view(-1, 2).sum(1),
         lambda x: torch.cat([x, x * 2]),
         lambda x: (x.softmax(0), x.shape[0] * 2),
@@ -291,6 +290,33 @@ def test_dynamic_sizes(function):
             same(g(x), function(x))
     assert compiles() == 1, torch_backend.report()
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+def test_chunks_of_dynamic_sizes():
+    def function(x):
+        return [y * 2 for y in x.chunk(4)]
+
+    def run(backend, sizes):
+        torch._dynamo.reset()
+        graphs = []
+
+        def counting(graph, inputs):
+            graphs.append(graph)
+            return backend(graph, inputs)
+
+        g = torch.compile(function, backend=counting, dynamic=True)
+        with torch.no_grad():
+            for n in sizes:
+                x = torch.randn(n)
+                same(g(x), function(x))
+        return len(graphs)
+
+    ours, nothing = torch_backend.polynest, lambda graph, _: graph.forward
+    assert run(ours, (8, 11, 12, 16, 44)) == 1
+    assert not torch_backend.explain_fallbacks(), torch_backend.report()
+    # Of a last part of one element Dynamo asks for a graph of its own.
+    sizes = (8, 10, 12, 14, 44)
+    assert run(ours, sizes) == run(nothing, sizes) <= 2
 
 
 def test_dynamic_matmul():
