@@ -85,7 +85,8 @@ static std::optional<Fill> matchFill(AffineForOp root) {
   MemRefType type = fill.type = fill.store.getMemRefType();
   SmallVector<Access, 1> accesses;
   collectAccesses(fill.store, accesses);
-  if (!fill.store.getMemRef().getDefiningOp<memref::AllocOp>() ||
+  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+          fill.store.getMemRef().getDefiningOp()) ||
       !isPrivateAllocation(fill.store.getMemRef()) ||
       !type.getLayout().isIdentity() || accesses.size() != 1 ||
       !accesses[0].isAffine() || accesses[0].isPartial)

@@ -1,7 +1,7 @@
 // Properties: of a buffer that is filled with one value and overwritten but for
 // a border, the border alone is filled, side by side without overlap (@image);
-// also where the buffer belongs to an iteration of a loop, and where sides are
-// missing (@channel), and with a dimension of dynamic size that is overwritten
+// also where the buffer belongs to an iteration of a loop, in memory or on the
+// stack (@stack), and where sides are missing (@channel), and with a dimension of dynamic size that is overwritten
 // as a whole (@batch). Fills that are overwritten as a whole go (@all). Boxes
 // are cut off at the end of the buffer (@strided). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' > %t.once
@@ -63,6 +63,37 @@ func.func @channel(%x: memref<3x64x64xf32>, %r: memref<3x64x65xf32> {polynest.re
   %one = arith.constant 1.0 : f32
   affine.for %n = 0 to 3 {
     %p = memref.alloc() : memref<64x65xf32>
+    affine.for %i = 0 to 64 {
+      affine.for %j = 0 to 65 {
+        affine.store %one, %p[%i, %j] : memref<64x65xf32>
+      }
+    }
+    affine.for %i = 0 to 64 {
+      affine.for %j = 0 to 64 {
+        %0 = affine.load %x[%n, %i, %j] : memref<3x64x64xf32>
+        affine.store %0, %p[%i, %j] : memref<64x65xf32>
+      }
+    }
+    affine.for %i = 0 to 64 {
+      affine.for %j = 0 to 65 {
+        %0 = affine.load %p[%i, %j] : memref<64x65xf32>
+        affine.store %0, %r[%n, %i, %j] : memref<3x64x65xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @stack
+//       CHECK: %[[P:.+]] = memref.alloca() : memref<64x65xf32>
+//  CHECK-NEXT: affine.for %[[I:.+]] = 0 to 64
+//  CHECK-NEXT: affine.for %[[J:.+]] = 64 to 65
+//  CHECK-NEXT: affine.store %{{.+}}, %[[P]][%[[I]], %[[J]]]
+//       CHECK: affine.load
+func.func @stack(%x: memref<3x64x64xf32>, %r: memref<3x64x65xf32> {polynest.result}) {
+  %one = arith.constant 1.0 : f32
+  affine.for %n = 0 to 3 {
+    %p = memref.alloca() : memref<64x65xf32>
     affine.for %i = 0 to 64 {
       affine.for %j = 0 to 65 {
         affine.store %one, %p[%i, %j] : memref<64x65xf32>
