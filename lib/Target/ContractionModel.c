@@ -26,6 +26,10 @@ static const int64_t least_block = INT64_C(64) * 64;
  * that it is written to has a say. */
 static const double most_written_cycles = 8;
 
+/* Cycles that a micro-tile takes beside its multiply-adds in each block of k:
+ * where it begins, sums that are added to and stored, a loop whose end is not
+ * foreseen. */
+static const double tile_cycles = 64;
 /* Accumulators that just cover the latency wait for every load that is late. */
 static const double latency_slack = 1.25;
 
@@ -215,13 +219,14 @@ static bool cut_result(const pn_model_core_t *core,
   }
 }
 
-/* The block of k: from the tile and L1 alone. */
+/* The block of k: from the tile and L1 alone. Of eight ways one is left to what
+ * passes by: sums and the result. */
 static bool cut_depth(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction, int64_t asked,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
   const pn_model_loops_t points = pn_model_depth_points(contraction);
   int64_t row = (int64_t)core->accumulator_bytes * (tile->nr + 2 * tile->mr);
-  int64_t most = share_bytes(&core->caches[0]) * 3 / 4 / row;
+  int64_t most = share_bytes(&core->caches[0]) * 7 / 8 / row;
   return cut_as(&points, asked, max_i64(most, 16), core->lanes, out_k);
 }
 
@@ -294,7 +299,8 @@ static bool fits_asked(const pn_model_core_t *core,
 static bool plan_tile(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction,
                       const pn_model_tiling_t *asked,
-                      pn_model_contraction_plan_t *plan, double *out_loads) {
+                      pn_model_contraction_plan_t *plan, double *out_cycles,
+                      double *out_loads) {
   const pn_model_tile_t *tile = &plan->tile;
   if (!cut_depth(core, contraction, asked->depth, tile, &plan->k) ||
       !cut_result(core, contraction, asked, tile, plan))
@@ -312,6 +318,8 @@ static bool plan_tile(const pn_model_core_t *core,
       fmax(tile->cycles_per_k, latency_slack * core->fma_latency_cycles);
   plan->fma_cycles = tiles * depth * cycles;
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
+  *out_cycles =
+      plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * tile_cycles;
   *out_loads = tiles * (tile->mr + tile->vectors);
   return true;
 }
@@ -326,7 +334,7 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
   if (*out_reason)
     return false;
   bool found = false;
-  double best_loads = 0;
+  double best_cycles = 0, best_loads = 0;
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
     for (int32_t mr = 1; mr <= max_tile_rows; ++mr) {
       pn_model_contraction_plan_t plan = {0};
@@ -334,15 +342,15 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
           tiling->mr > 0 && (mr != tiling->mr || vectors != tiling->vectors);
       if (is_other || !pn_model_tile_cost(core, mr, vectors, &plan.tile))
         continue;
-      double loads = 0;
-      if (!plan_tile(core, contraction, tiling, &plan, &loads))
+      double cycles = 0, loads = 0;
+      if (!plan_tile(core, contraction, tiling, &plan, &cycles, &loads))
         return false;
-      bool better = !found || plan.fma_cycles < out_plan->fma_cycles * 0.99 ||
-                    (plan.fma_cycles <= out_plan->fma_cycles * 1.01 &&
-                     loads < best_loads);
+      bool better = !found || cycles < best_cycles * 0.99 ||
+                    (cycles <= best_cycles * 1.01 && loads < best_loads);
       if (!better)
         continue;
       found = true;
+      best_cycles = cycles;
       best_loads = loads;
       *out_plan = plan;
     }

@@ -72,11 +72,12 @@ typedef struct pn_model_contraction_plan {
 
 /*
  * The plan with the fewest cycles. For each register tile that fits:
- *   kc  <= L1 share: (nr + 2 mr) * kc * S in three quarters of L1
+ *   kc  <= L1 share: (nr + 2 mr) * kc * S in seven eighths of L1
  *   C block: at most a quarter of L2 and 192 KiB, 16 to 128 rows, 1024 columns
  *   packed columns: nc * kc * S at most half of L2 and 256 KiB
- *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * points of k *
- *            max(cycles_per_k, 1.25 FMA latencies)
+ *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
+ *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
+ *             blocks of k * 64)
  * S is the size of an accumulator, and of a packed word.
  * Ties within 1 %: fewer loads. Blocks of C are halved until there are four for
  * each core or they hold less than 64 x 64.

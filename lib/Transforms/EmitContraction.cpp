@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/IntegerSet.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::affine;
@@ -130,7 +131,11 @@ private:
   Value multiplyAdd(Value a, Value b, Value sum);
   Value multiplyWords(Value a, Value b, Value sum);
   Value negate(Value value);
-  Value isFirstDepth();
+  Value add(Value a, Value b);
+  std::pair<IntegerSet, SmallVector<Value>> isFirstDepth();
+  void addUnlessFirst(MutableArrayRef<Value> sums,
+                      function_ref<void(MutableArrayRef<Value>)> addHeld);
+  Value spreadStart(VectorType spread);
   AffineIfOp openOtherDepths();
 
   /// Composes and simplifies.
@@ -1441,13 +1446,18 @@ Value Emitter::negate(Value value) {
   return arith::SubIOp::create(builder, loc, zero, value);
 }
 
+Value Emitter::add(Value a, Value b) {
+  if (isa<FloatType>(type))
+    return arith::AddFOp::create(builder, loc, a, b);
+  return arith::AddIOp::create(builder, loc, a, b);
+}
+
 Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
   if (decision.dot)
     return multiplyWords(a, b, sum);
   if (isa<FloatType>(type))
     return vector::FMAOp::create(builder, loc, a, b, sum);
-  Value product = arith::MulIOp::create(builder, loc, a, b);
-  return arith::AddIOp::create(builder, loc, sum, product);
+  return add(sum, arith::MulIOp::create(builder, loc, a, b));
 }
 
 /// Adds to each lane the products of the narrow elements of two words.
@@ -1504,18 +1514,65 @@ AffineIfOp Emitter::openOtherDepths() {
   return branch;
 }
 
-/// Whether the open block of depth is the first; null where it is the only one.
-Value Emitter::isFirstDepth() {
-  Value isFirst;
+/// A condition that holds in the first block of depth.
+std::pair<IntegerSet, SmallVector<Value>> Emitter::isFirstDepth() {
+  SmallVector<AffineExpr> isFirst;
+  SmallVector<Value> operands;
   for (const CutLoop &cut : decision.depth.loops)
     if (Value open = blockOf.lookup(cut.loop)) {
-      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-      Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         open, zero);
-      isFirst =
-          isFirst ? arith::AndIOp::create(builder, loc, isFirst, here) : here;
+      isFirst.push_back(builder.getAffineDimExpr(operands.size()));
+      operands.push_back(open);
     }
-  return isFirst;
+  IntegerSet set = IntegerSet::get(operands.size(), 0, isFirst,
+                                   SmallVector<bool>(isFirst.size(), true));
+  canonicalizeSetAndOperands(&set, &operands);
+  return {set, operands};
+}
+
+/// In all blocks of depth but the first has `addHeld` add to the sums.
+void Emitter::addUnlessFirst(
+    MutableArrayRef<Value> sums,
+    function_ref<void(MutableArrayRef<Value>)> addHeld) {
+  auto [set, operands] = isFirstDepth();
+  auto branch = AffineIfOp::create(builder, loc, ValueRange(sums).getTypes(),
+                                   set, operands, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(branch.getThenBlock());
+  AffineYieldOp::create(builder, loc, sums);
+  builder.setInsertionPointToEnd(branch.getElseBlock());
+  addHeld(sums);
+  AffineYieldOp::create(builder, loc, sums);
+  llvm::copy(branch.getResults(), sums.begin());
+}
+
+/// What the sums of the open block of depth start from: what all start from in
+/// the first, else nothing, the zero that leaves all numbers as they are.
+Value Emitter::spreadStart(VectorType spread) {
+  TypedAttr nothing = builder.getZeroAttr(type);
+  if (auto real = dyn_cast<FloatType>(type))
+    nothing = builder.getFloatAttr(
+        real, APFloat::getZero(real.getFloatSemantics(), /*Negative=*/true));
+  Value init = decision.contraction.init;
+  bool isZero =
+      matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero());
+  Value start;
+  if (decision.startsEven && (isZero || isWhole(decision.depth))) {
+    start = init;
+  } else {
+    start = arith::ConstantOp::create(builder, loc, nothing);
+    if (decision.startsEven) {
+      auto [set, operands] = isFirstDepth();
+      auto branch = AffineIfOp::create(builder, loc, type, set, operands,
+                                       /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(branch.getThenBlock());
+      AffineYieldOp::create(builder, loc, init);
+      builder.setInsertionPointToEnd(branch.getElseBlock());
+      AffineYieldOp::create(builder, loc, start);
+      start = branch.getResult(0);
+    }
+  }
+  return vector::BroadcastOp::create(builder, loc, spread, start);
 }
 
 /// Updates the block of accumulators by one block of depth.
@@ -1545,7 +1602,10 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   auto placeOf = [&](int64_t r, int64_t v) {
     return AffineMap::get(2, 0, {first + r, second + v * lanes}, context);
   };
-  SmallVector<Value> sums;
+  // Sums start anew in each block of depth: those that the buffer holds are
+  // added behind, where no multiply-add waits for them.
+  SmallVector<Value> sums(size_t(tile.mr) * size_t(tile.vectors),
+                          spreadStart(vectorType));
   auto store = [&](Value buffer, auto placeIn) {
     for (int64_t r = 0; r < tile.mr; ++r)
       for (int64_t v = 0; v < tile.vectors; ++v)
@@ -1579,26 +1639,6 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   if (flatRows)
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
-  // In the first block of depth the buffer holds nothing yet.
-  Value start, isFirst;
-  if (decision.startsEven) {
-    start = vector::BroadcastOp::create(builder, loc, vectorType,
-                                        decision.contraction.init);
-    isFirst = isFirstDepth();
-  }
-  for (int64_t r = 0; r < tile.mr; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      if (start && !isFirst) {
-        sums.push_back(start);
-        continue;
-      }
-      Value held =
-          AffineVectorLoadOp::create(builder, loc, vectorType, block,
-                                     placeOf(r, v), ValueRange{row, column});
-      sums.push_back(
-          start ? arith::SelectOp::create(builder, loc, isFirst, start, held)
-                : held);
-    }
   // Rows that were moved to numbers without a sign: what that adds to each
   // column is summed up beside, and taken off at the end.
   bool isMoved = decision.dot && decision.dot->rowOffset;
@@ -1701,6 +1741,20 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   for (size_t i = 0; isMoved && i < ownSums; ++i)
     sums[i] = arith::SubIOp::create(builder, loc, sums[i],
                                     sums[ownSums + i % size_t(tile.vectors)]);
+  sums.truncate(ownSums);
+  auto addHeld = [&](MutableArrayRef<Value> to) {
+    for (auto [i, sum] : llvm::enumerate(to)) {
+      Value held = AffineVectorLoadOp::create(
+          builder, loc, vectorType, block,
+          placeOf(int64_t(i) / tile.vectors, int64_t(i) % tile.vectors),
+          ValueRange{row, column});
+      sum = add(held, sum);
+    }
+  };
+  if (!decision.startsEven)
+    addHeld(sums);
+  else if (block && !isWhole(decision.depth))
+    addUnlessFirst(sums, addHeld);
   if (!decision.endsByTile) {
     store(block, placeOf);
     return;

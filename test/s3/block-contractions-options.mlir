@@ -43,13 +43,12 @@
 // SPILLS: error: the blocks asked for are not legal here: the tile takes more registers than there are
 // HALF: error: the blocks asked for are not legal here: a tile needs both rows and vectors
 
-// 3/4 of 64 KiB hold 49152 / (4 * 28) = 438 rows of both panels, of 8 KiB 54:
-// 512 in 2 or 10 parts, and of whole vectors 256 or 48.
+// 7/8 of 64 KiB hold 57344 / (4 * (16 + 2 * 6)) = 512 rows of both panels, of 8 KiB
+// 64: 512 in 1 or 8 parts.
 // CHECK-LABEL: func @matmul
-//       LARGE: affine.for %{{.+}} = 0 to 2 {
-//       LARGE: :12 = affine.for %{{.+}} = 0 to 256 step 4 iter_args
-//       SMALL: affine.for %{{.+}} = 0 to 11 {
-//       SMALL: :12 = affine.for %{{.+}} = 0 to min
+//       LARGE: :12 = affine.for %{{.+}} = 0 to 512 step 4 iter_args
+//       SMALL: affine.for %{{.+}} = 0 to 8 {
+//       SMALL: :12 = affine.for %{{.+}} = 0 to 64 step 4 iter_args
 //       CHECK: return
 //
 // 8 blocks of 128 columns, 8 of 96 rows, 2 of 256 deep, both operands packed in
