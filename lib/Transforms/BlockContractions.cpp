@@ -726,6 +726,27 @@ static StringRef packAs(Blocking &decision, const AskedFor &asked) {
   return {};
 }
 
+/// Puts loops of the batch inside of those over blocks of rows along which the
+/// rows' operand advances by less than from row to row: groups of channels that
+/// lie last share cache lines, and a block of rows stays in the second cache
+/// for all of them, beside their packed columns.
+static void chooseOrder(Blocking &decision, const pn_model_core_t &core) {
+  const ContractionOperand &side = decision.rowSide();
+  std::optional<int64_t> fromRow = getSliceStride(side, side.loops.back());
+  double bytes = double(core.accumulator_bytes) *
+                 countPoints(decision.columnSide().loops) *
+                 countPoints(decision.contraction.reductionLoops);
+  for (CutLoop &cut : llvm::reverse(decision.batch.loops)) {
+    std::optional<int64_t> step = getSliceStride(side, cut.loop);
+    bytes *= double(cut.trips.value_or(0));
+    cut.isInner = decision.packsAhead && fromRow && step && cut.trips &&
+                  std::abs(*step) < std::abs(*fromRow) &&
+                  bytes <= double(core.caches[1].size_kib) * 1024 / 2;
+    if (!cut.isInner)
+      break;
+  }
+}
+
 /// Chooses blocks and modes; returns why there are none, or an empty string.
 /// `isError` says that options asked for what is not legal.
 static std::string choose(Blocking &decision, const ContractionMachine &machine,
@@ -775,6 +796,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     isError = true;
     return why.str();
   }
+  chooseOrder(decision, core);
   decision.transposes = shouldTranspose(decision);
   decision.packsRuns = canPackRuns(decision);
   AffineForOp root = contraction.root;

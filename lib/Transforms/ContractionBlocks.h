@@ -35,6 +35,8 @@ struct CutLoop {
   /// Iterations, where they are constant and where not.
   std::optional<int64_t> iterations;
   mlir::Value iterationValue;
+  /// Of the batch: runs inside of the loops over blocks of rows.
+  bool isInner = false;
 
   /// One block holds them all.
   bool isWhole() const {

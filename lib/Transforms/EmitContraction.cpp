@@ -1796,9 +1796,13 @@ void Emitter::emit() {
   Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
   if (decision.rowMode == RowMode::Ahead)
     packRowsAhead(depthStride);
-  openBlocks(decision.batch);
+  LoopGroup outer, inner;
+  for (const CutLoop &cut : decision.batch.loops)
+    (cut.isInner ? inner : outer).loops.push_back(cut);
+  openBlocks(outer);
   openBlocks(decision.columns);
   openBlocks(decision.rows);
+  openBlocks(inner);
   Value block, tileSums;
   if (!decision.endsByTile || !isWhole(decision.depth))
     block = makeBuffer({rowCount, columnStride}, type);

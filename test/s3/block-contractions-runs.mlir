@@ -1,7 +1,8 @@
 // Properties: rows of a window that are contiguous along parts of a block of
 // depth are read where they are, run by run: the micro-kernel carries its sums
 // through a loop over rows of the window (@stem) and one over its columns too,
-// where groups lie between (@groups). Points of depth keep their numbers in the
+// where groups lie between (@groups); these share cache lines and run inside of the
+// loops over blocks of rows, unlike groups that lie apart (@planes). Points of depth keep their numbers in the
 // packed columns. The loop over a run is unrolled, up to 8 times. Runs of few
 // elements are packed (@narrow), unless it is asked for that they are not.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | FileCheck %s
@@ -51,24 +52,27 @@ func.func @stem(%x: memref<1x33x33x3xf32>,
   return
 }
 
+// All groups of a block of 8 of 16 rows of the result, then the next block.
 // CHECK-LABEL: func @groups
+//       CHECK: affine.for %{{.+}} = 0 to 2 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 3 {
 //       CHECK: :12 = affine.for %{{.+}} = 0 to 3 iter_args(
 //  CHECK-NEXT: :12 = affine.for %{{.+}} = 0 to 3 iter_args(
 //  CHECK-NEXT: :12 = affine.for %{{.+}} = 0 to 8 step 8 iter_args(
-//       CHECK: memref.load %{{.+}} : memref<5184xf32>
-func.func @groups(%x: memref<18x18x2x8xf32>,
-               %w: memref<2x3x3x8x24xf32> {polynest.constant},
-               %r: memref<16x16x2x24xf32> {polynest.result}) {
+//       CHECK: memref.load %{{.+}} : memref<7776xf32>
+func.func @groups(%x: memref<18x18x3x8xf32>,
+               %w: memref<3x3x3x8x24xf32> {polynest.constant},
+               %r: memref<16x16x3x24xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %i = 0 to 16 {
     affine.for %j = 0 to 16 {
-      affine.for %g = 0 to 2 {
+      affine.for %g = 0 to 3 {
        affine.for %o = 0 to 24 {
         %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
           %1 = affine.for %v = 0 to 3 iter_args(%s1 = %s0) -> f32 {
             %2 = affine.for %c = 0 to 8 iter_args(%s2 = %s1) -> f32 {
-              %d = affine.load %x[%i + %u, %j + %v, %g, %c] : memref<18x18x2x8xf32>
-              %f = affine.load %w[%g, %u, %v, %c, %o] : memref<2x3x3x8x24xf32>
+              %d = affine.load %x[%i + %u, %j + %v, %g, %c] : memref<18x18x3x8xf32>
+              %f = affine.load %w[%g, %u, %v, %c, %o] : memref<3x3x3x8x24xf32>
               %m = arith.mulf %d, %f : f32
               %a = arith.addf %s2, %m : f32
               affine.yield %a : f32
@@ -77,7 +81,41 @@ func.func @groups(%x: memref<18x18x2x8xf32>,
           }
           affine.yield %1 : f32
         }
-        affine.store %0, %r[%i, %j, %g, %o] : memref<16x16x2x24xf32>
+        affine.store %0, %r[%i, %j, %g, %o] : memref<16x16x3x24xf32>
+      }
+     }
+    }
+  }
+  return
+}
+
+// Groups lie apart: all blocks of one, then the next.
+// CHECK-LABEL: func @planes
+//       CHECK: affine.store %{{.+}} : memref<3x1x72x24xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 3 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 2 {
+func.func @planes(%x: memref<3x18x18x8xf32>,
+               %w: memref<3x3x3x8x24xf32> {polynest.constant},
+               %r: memref<16x16x3x24xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to 16 {
+      affine.for %g = 0 to 3 {
+       affine.for %o = 0 to 24 {
+        %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+          %1 = affine.for %v = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+            %2 = affine.for %c = 0 to 8 iter_args(%s2 = %s1) -> f32 {
+              %d = affine.load %x[%g, %i + %u, %j + %v, %c] : memref<3x18x18x8xf32>
+              %f = affine.load %w[%g, %u, %v, %c, %o] : memref<3x3x3x8x24xf32>
+              %m = arith.mulf %d, %f : f32
+              %a = arith.addf %s2, %m : f32
+              affine.yield %a : f32
+            }
+            affine.yield %2 : f32
+          }
+          affine.yield %1 : f32
+        }
+        affine.store %0, %r[%i, %j, %g, %o] : memref<16x16x3x24xf32>
       }
      }
     }
