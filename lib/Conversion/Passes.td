@@ -205,7 +205,11 @@ def SplitInits : Pass<"polynest-split-inits"> {
   let summary = "Give every overwritten tensor its own initial value";
   let description = [{
     Clones `linalg.fill` and `tensor.empty` for each use, so that bufferization
-    can compute in place instead of copying a shared initial value. Idempotent.
+    can compute in place instead of copying a shared initial value. An operation
+    of a function's body that overwrites one of its own operands gets an empty
+    tensor: bufferization takes time in the cube of the number of operations that
+    overwrite one buffer, and in the square of the uses of an input; so each use
+    of one that is not written gets a `bufferization.to_tensor`. Idempotent.
 
     Before: one `linalg.fill` is the `outs` of two matmuls.
     After:  two fills of two empty tensors.

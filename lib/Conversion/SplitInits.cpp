@@ -3,19 +3,26 @@
 //
 // What: gives every operation that overwrites a tensor its own `linalg.fill`
 // and `tensor.empty`, where common subexpression elimination has left one for
-// many; and an empty tensor instead of a filled one where the operation writes
-// every element and reads none.
-// Legal: both are pure on tensors. An operation writes every element if its
+// many; and an empty tensor instead of a filled one, or of one of its own
+// operands, where the operation writes every element and reads none. Uses of an
+// input that is never written see it as a tensor each for itself.
+// Legal: all are pure on tensors. An operation writes every element if its
 // output map is a permutation of its loops: then no loop of size zero can leave
 // the initial value in place.
 // Profitable always: a shared initial value must be kept, so bufferization
 // would copy it for each use but the last; filling again costs half of a copy.
-// Limits: fills of other fills are split one level at a time.
+// Arithmetic on whole tensors has an operand as its initial value, so that all
+// of a chain overwrites one buffer; and bufferization compares each read of a
+// buffer with each write, for each operation anew: a chain of 500 took it 20 s.
+// It also looks at all uses of a tensor for each.
+// Limits: fills of other fills are split one level at a time. In loops and
+// branches, where a tensor that is overwritten may be carried, operands stay.
 // Cost: linear in uses.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -30,24 +37,46 @@ using namespace mlir;
 
 namespace polynest {
 
+/// The empty tensor that an operation of linalg computes `value` in; null where
+/// there is none.
+static tensor::EmptyOp getEmptyBelow(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  auto op = result ? dyn_cast<linalg::LinalgOp>(result.getOwner())
+                   : linalg::LinalgOp();
+  return op ? op.getDpsInitOperand(result.getResultNumber())
+                  ->get()
+                  .getDefiningOp<tensor::EmptyOp>()
+            : tensor::EmptyOp();
+}
+
+/// True if `op` stands in a function itself and reads its initial value as
+/// another operand.
+static bool overwritesOperand(linalg::LinalgOp op, Value init) {
+  return isa<FunctionOpInterface>(op->getParentOp()) &&
+         llvm::is_contained(op.getDpsInputs(), init);
+}
+
 /// Replaces initial values that `op` overwrites without a look.
 static unsigned dropUnreadInits(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || isa<linalg::FillOp>(op))
     return 0;
   unsigned dropped = 0;
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    auto fill = init.get().getDefiningOp<linalg::FillOp>();
-    auto empty =
-        fill ? fill.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>()
-             : tensor::EmptyOp();
-    if (!empty || op.payloadUsesValueFromOperand(&init) ||
+    Value value = init.get();
+    tensor::EmptyOp empty = getEmptyBelow(value);
+    bool isFilled = empty && value.getDefiningOp<linalg::FillOp>();
+    if ((!isFilled && !overwritesOperand(op, value)) ||
+        op.payloadUsesValueFromOperand(&init) ||
         !op.getMatchingIndexingMap(&init).isPermutation())
       continue;
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    auto type = cast<RankedTensorType>(init.get().getType());
-    init.set(tensor::EmptyOp::create(builder, loc, empty.getMixedSizes(),
-                                     type.getElementType()));
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<OpFoldResult> sizes =
+        empty ? empty.getMixedSizes()
+              : tensor::getMixedSizes(builder, loc, value);
+    init.set(
+        tensor::EmptyOp::create(builder, loc, sizes, type.getElementType()));
     ++dropped;
   }
   return dropped;
@@ -93,6 +122,13 @@ struct SplitInitsPass : impl::SplitInitsBase<SplitInitsPass> {
     });
     for (tensor::EmptyOp empty : empties)
       numApplied += splitUses(empty);
+    SmallVector<bufferization::ToTensorOp> inputs;
+    getOperation()->walk([&](bufferization::ToTensorOp input) {
+      if (!input.getWritable() && !input->use_empty() && !input->hasOneUse())
+        inputs.push_back(input);
+    });
+    for (bufferization::ToTensorOp input : inputs)
+      numApplied += splitUses(input);
   }
 };
 } // namespace

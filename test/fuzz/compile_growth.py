@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compile time against the number of nests.
 
-Compiles programs of n and of 2 n different nests to stage s4, the last before
-LLVM's own lowerings, and fails where the second takes too many times what the
-first does, less what a program with one nest takes: 2.5 times the instructions
-retired, as perf or valgrind count them, or, where perf cannot, 3 times the
-processor time. Twice is linear, four times quadratic.
+Compiles programs of n and of 2 n different operations and fails where the second
+takes too many times what the first does, less what a program with one takes: 2.5
+times the instructions retired, as perf or valgrind count them, or, where perf
+cannot, 3 times the processor time. Twice is linear, four times quadratic.
+Products go to stage s4, the last before LLVM's own lowerings, with --nests of
+them; chains of pointwise operations and sums of rows, one and twenty that share
+inputs and feed each other, go to --chain-stage, with --operations. By hand, for
+4000 operations down to machine code:
+
+  compile_growth.py build/bin/polynestc --operations 500,1000,2000 \\
+      --chain-stage object --only chain
 
 What else runs on the machine only ever adds to a time. So each program's is the
 least of several, taken in turns, and as long as the growth is over the limit
@@ -64,6 +70,85 @@ def print_program(nests: int, independent: bool) -> str:
         + "".join(body)
         + f"\n  return {', '.join(results)} : {', '.join(types)}\n}}\n"
     )
+
+
+def print_step(number: int, kind: int, value: str, other: str,
+               given: str) -> str:
+    """One operation of a chain, on a value, another one and an input: a sum of
+    rows with what is subtracted from them (kind 0), torch's form (2 and 5), or
+    arithmetic on whole tensors."""
+    x, y = f"%v{number}", "tensor<12x40xf32>"
+    if kind == 0:
+        return f"""
+  %e{number} = tensor.empty() : tensor<12xf32>
+  %f{number} = linalg.fill ins(%z : f32) outs(%e{number} : tensor<12xf32>)
+      -> tensor<12xf32>
+  %s{number} = linalg.generic {{indexing_maps = [#id, #row],
+      iterator_types = ["parallel", "reduction"]}}
+      ins({value} : {y}) outs(%f{number} : tensor<12xf32>) {{
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.addf %o, %a : f32
+    linalg.yield %b : f32
+  }} -> tensor<12xf32>
+  %g{number} = tensor.empty() : {y}
+  {x} = linalg.generic {{indexing_maps = [#id, #row, #id],
+      iterator_types = ["parallel", "parallel"]}}
+      ins({other}, %s{number} : {y}, tensor<12xf32>) outs(%g{number} : {y}) {{
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.subf %a, %b : f32
+    linalg.yield %c : f32
+  }} -> {y}"""
+    if kind in (2, 5):
+        name = "mulf" if kind == 2 else "maximumf"
+        return f"""
+  %e{number} = tensor.empty() : {y}
+  {x} = linalg.generic {{indexing_maps = [#id, #id, #id],
+      iterator_types = ["parallel", "parallel"]}}
+      ins({value}, {other} : {y}, {y}) outs(%e{number} : {y}) {{
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.{name} %a, %b : f32
+    linalg.yield %c : f32
+  }} -> {y}"""
+    if kind == 3:
+        return f"\n  {x} = arith.negf {value} : {y}"
+    name = {1: "addf", 4: "subf", 6: "mulf"}[kind]
+    return f"\n  {x} = arith.{name} {value}, {given} : {y}"
+
+
+def print_chains(operations: int, chains: int,
+                 is_arithmetic: bool = False) -> str:
+    """Chains side by side of so many operations in all, or of those alone that
+    are arithmetic on whole tensors. Now and then one takes a value of the chain
+    beside it, so that they are not apart."""
+    chains = min(chains, operations)
+    ends = [f"%x{k % 4}" for k in range(chains)]
+    body = []
+    for k in range(operations):
+        at = k % chains
+        beside = ends[(at + 1) % chains] if k // chains % 5 == 4 else ends[at]
+        kind = (1, 4, 3, 6)[k % 4] if is_arithmetic else k % 7
+        body.append(print_step(k, kind, ends[at], beside, f"%x{k % 3}"))
+        ends[at] = f"%v{k}"
+    type = "tensor<12x40xf32>"
+    inputs = ", ".join(f"%x{k}: {type}" for k in range(4))
+    types = ", ".join([type] * chains)
+    return (
+        "#id = affine_map<(d0, d1) -> (d0, d1)>\n"
+        "#row = affine_map<(d0, d1) -> (d0)>\n"
+        f"func.func @f({inputs}) -> ({types}) {{\n"
+        "  %z = arith.constant 0.0 : f32"
+        + "".join(body)
+        + f"\n  return {', '.join(ends)} : {types}\n}}\n"
+    )
+
+
+PROGRAMS = {
+    "in a chain": lambda n: print_program(n, False),
+    "each for itself": lambda n: print_program(n, True),
+    "one chain of operations": lambda n: print_chains(n, 1),
+    "twenty chains of operations": lambda n: print_chains(n, 20),
+    "arithmetic operations": lambda n: print_chains(n, 1, True),
+}
 
 
 def run(command: list[str]) -> None:
@@ -127,12 +212,25 @@ def measure_growth(commands: list[list[str]], counter: str,
     return counts, growth, turn
 
 
+def compile_command(polynestc: str, path: str, stage: str, level: str | None,
+                    output: str) -> list[str]:
+    form = ["--object"] if stage == "object" else ["--stage", stage]
+    return [polynestc, "compile", path, *form, "-o", output,
+            *(["--opt-level", level] if level else [])]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("polynestc")
-    parser.add_argument("--nests", type=int, default=26)
+    parser.add_argument("--nests", default="26")
+    parser.add_argument("--operations", default="60")
     parser.add_argument("--counter", choices=COUNTERS)
     parser.add_argument("--stage", default="s4")
+    parser.add_argument("--chain-stage", default="s4")
+    parser.add_argument("--opt-level")
+    parser.add_argument("--only", default="", help="part of a program's name")
     options = parser.parse_args()
     failed = False
     with tempfile.TemporaryDirectory() as folder:
@@ -141,22 +239,28 @@ def main() -> None:
         if counter is None:
             works = count_with_perf(["true"], count_path) is not None
             counter = "perf" if works else "time"
-        for independent in (False, True):
-            commands = []
-            for nests in (1, options.nests, 2 * options.nests):
-                path = os.path.join(folder, f"{nests}.mlir")
-                with open(path, "w") as file:
-                    file.write(print_program(nests, independent))
-                commands.append(
-                    [options.polynestc, "compile", path, "--stage",
-                     options.stage, "-o", os.path.join(folder, "out.mlir")])
-            counts, growth, turns = measure_growth(commands, counter,
-                                                   count_path)
-            failed |= growth >= LIMITS[counter]
-            print(f"{'each for itself' if independent else 'in a chain'}: "
-                  f"{options.nests} nests {counts[1]:.5g}, "
-                  f"{2 * options.nests} nests {counts[2]:.5g}, "
-                  f"growth {growth:.2f} ({counter}, {turns} of each)")
+        for name, print_of in PROGRAMS.items():
+            if options.only not in name:
+                continue
+            is_chain = "operations" in name
+            sizes = options.operations if is_chain else options.nests
+            stage = options.chain_stage if is_chain else options.stage
+            for size in map(int, sizes.split(",")):
+                commands = []
+                for nests in (1, size, 2 * size):
+                    path = os.path.join(folder, f"{nests}.mlir")
+                    with open(path, "w") as file:
+                        file.write(print_of(nests))
+                    commands.append(compile_command(
+                        options.polynestc, path, stage, options.opt_level,
+                        os.path.join(folder, "out")))
+                counts, growth, turns = measure_growth(commands, counter,
+                                                       count_path)
+                failed |= growth >= LIMITS[counter]
+                print(f"{name}: {size} nests {counts[1]:.5g}, "
+                      f"{2 * size} nests {counts[2]:.5g}, "
+                      f"growth {growth:.2f} ({counter}, {turns} of each)",
+                      flush=True)
     sys.exit(failed)
 
 
