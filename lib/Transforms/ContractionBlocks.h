@@ -15,6 +15,9 @@
 
 namespace polynest {
 
+/// On the buffer of a packed operand: what is packed and why, for explanations.
+inline constexpr llvm::StringLiteral kPacked = "polynest.packed";
+
 /// A loop and how it is cut: `tile` iterations a block, each worth `weight` of
 /// the group's points.
 struct CutLoop {

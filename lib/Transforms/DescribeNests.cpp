@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: reports, as remarks, each nest of a function (what it computes, its
-// loops, its floating-point work, the bytes it reads and writes) and each
-// buffer that one nest hands to another, that comes in, or that goes out. Can
-// number the nests, so that their times can be taken by number.
-// Legal always: an attribute that nothing depends on is all that changes.
-// Profitable: explanations need the graph. Limits: bytes are those of the box
-// around what a nest touches of a buffer, an upper bound; buffers of dynamic
-// size have none.
-// Cost: linear in nodes and edges of the nest graph; nothing where nobody
-// listens and nests are not numbered.
+// loops, its floating-point work, the bytes it reads and writes), each buffer
+// that one nest hands to another, that comes in, or that goes out, and each
+// pack and each nest that only moves data. Can number the nests, so that their
+// times can be taken by number. Legal always: attributes that nothing depends
+// on are all that changes. Profitable: explanations need the graph. Limits:
+// bytes are those of the box around what a nest touches of a buffer, an upper
+// bound; buffers of dynamic size have none. Cost: linear in nodes and edges of
+// the nest graph; nothing where nobody listens and nests are not numbered.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -18,6 +17,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/NestGraph.h"
 #include "Support/Remark.h"
+#include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/WorkCount.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -224,6 +224,71 @@ static Traffic countTraffic(const NestNode &node) {
   return traffic;
 }
 
+/// True if the nest computes nothing of what it stores: numbers of elements are
+/// loaded, chosen and stored. Indices and conditions may be computed.
+static bool onlyMoves(Operation *root) {
+  bool hasLoop = false, computes = false;
+  root->walk([&](Operation *op) {
+    hasLoop |= isa<LoopLikeOpInterface>(op);
+    computes |= countOwnWork(op) != 0;
+    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+            op->getDialect()) ||
+        isa<arith::ConstantOp, arith::SelectOp>(op))
+      return;
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    computes |= !element.isIndex() && !element.isInteger(1);
+  });
+  return hasLoop && !computes;
+}
+
+/// What a write stores in one execution.
+static double countStored(const Access &access) {
+  auto type = dyn_cast<MemRefType>(access.memref.getType());
+  std::optional<int64_t> bytes =
+      type ? getElementBytes(type.getElementType()) : std::nullopt;
+  if (!bytes)
+    return 0;
+  double elements = 1;
+  for (int64_t size : access.isWhole ? type.getShape() : access.extent)
+    elements *= double(std::max(size, int64_t(0)));
+  return elements * double(*bytes);
+}
+
+namespace {
+/// A copy of an operand in another order, made in a nest.
+struct Pack {
+  Value buffer;
+  llvm::StringRef what;
+  /// The operations that store it, with their bytes.
+  llvm::SmallDenseMap<Operation *, double> stores;
+};
+} // namespace
+
+/// The packs in a nest, in their order.
+static SmallVector<Pack, 2> findPacks(Operation *root) {
+  SmallVector<Access, 8> accesses;
+  collectAccesses(root, accesses);
+  SmallVector<Pack, 2> packs;
+  for (const Access &access : accesses) {
+    auto alloc = access.isWrite && access.base
+                     ? access.base.getDefiningOp<memref::AllocOp>()
+                     : memref::AllocOp();
+    auto what =
+        alloc ? alloc->getAttrOfType<StringAttr>(kPacked) : StringAttr();
+    if (!what)
+      continue;
+    Pack *pack = llvm::find_if(
+        packs, [&](const Pack &other) { return other.buffer == access.base; });
+    if (pack == packs.end()) {
+      pack = &packs.emplace_back();
+      pack->buffer = access.base;
+      pack->what = what.getValue();
+    }
+    pack->stores[access.op] += countStored(access);
+  }
+  return packs;
+}
+
 /// The grain of the parallel loop in the nest, 0 if there is none.
 static int64_t findGrain(Operation *root) {
   int64_t grain = 0;
@@ -260,6 +325,12 @@ struct DescribeNestsPass : impl::DescribeNestsBase<DescribeNestsPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     bool listens = remarksWanted(&getContext());
+    describe(function, listens);
+    if (StringRef(form) == "final")
+      function.walk([](memref::AllocOp alloc) { alloc->removeAttr(kPacked); });
+  }
+
+  void describe(func::FuncOp function, bool listens) {
     if (function.isExternal() || function->hasAttr("polynest.shapes") ||
         (!listens && !number)) {
       ++numDeclined;
@@ -282,6 +353,9 @@ struct DescribeNestsPass : impl::DescribeNestsBase<DescribeNestsPass> {
       reportNest(*node, i);
     for (auto [i, node] : llvm::enumerate(nodes))
       reportBuffers(graph, *node, i, places, names);
+    if (StringRef(form) == "final")
+      for (auto [i, node] : llvm::enumerate(nodes))
+        reportMoves(*node, i);
   }
 
   void reportNest(NestNode &node, size_t place) {
@@ -298,6 +372,33 @@ struct DescribeNestsPass : impl::DescribeNestsBase<DescribeNestsPass> {
         << arg("bytes-written", traffic.written)
         << arg("bytes-known", traffic.isKnown)
         << arg("lanes", findLanes(node.op)) << arg("grain", findGrain(node.op));
+  }
+
+  void reportMove(NestNode &node, size_t place, StringRef what,
+                  std::optional<double> bytes) {
+    func::FuncOp function = getOperation();
+    remark(RemarkKind::Analysis, node.op->getLoc(), passName, "move")
+        << arg("function", function.getName()) << arg("form", StringRef(form))
+        << arg("nest", place) << arg("what", what)
+        << arg("bytes", bytes ? llvm::formatv("{0:f0}", *bytes).str() : "?")
+        << arg("once", function->hasAttr("polynest.init"));
+  }
+
+  /// Packs in the nest, or that it does nothing but move data.
+  void reportMoves(NestNode &node, size_t place) {
+    SmallVector<Pack, 2> packs = findPacks(node.op);
+    for (const Pack &pack : packs) {
+      WorkCount stored = countWork(
+          node.op, [&](Operation *op) { return pack.stores.lookup(op); });
+      reportMove(node, place, pack.what,
+                 stored.uncounted ? std::nullopt : std::optional(stored.flop));
+    }
+    if (!packs.empty() || node.reads.empty() || !onlyMoves(node.op))
+      return;
+    Traffic traffic = countTraffic(node);
+    reportMove(node, place, "moved",
+               traffic.isKnown ? std::optional(double(traffic.written))
+                               : std::nullopt);
   }
 
   void reportBuffer(NestNode &node, const std::string &from,

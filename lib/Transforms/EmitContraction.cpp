@@ -74,6 +74,7 @@ private:
   void cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping);
   void cloneOne(Operation *op, IRMapping &mapping);
   Value makeBuffer(ArrayRef<int64_t> shape, Type elements);
+  Value makePacked(ArrayRef<int64_t> shape, const std::string &why);
   void clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                     int64_t unit);
   void clearPackedColumns(Value buffer);
@@ -486,6 +487,45 @@ Value Emitter::makeBuffer(ArrayRef<int64_t> shape, Type elements) {
                                  builder.getI64IntegerAttr(64));
 }
 
+/// What is packed of the columns, and why.
+static std::string describeColumns(const Blocking &decision) {
+  std::string text = "columns ";
+  text += decision.packsAhead ? "once for the nest: " : "block by block: ";
+  if (decision.dot)
+    text += "lanes take words of narrow elements";
+  else if (decision.transposes)
+    text += "they lie along the reduction, lanes run across";
+  else if (decision.panels)
+    text += "lanes take panels, contiguous along the reduction";
+  else
+    text += "lanes take rows of several loops";
+  return text;
+}
+
+/// The same for rows that are not read where they are.
+static std::string describeRows(const Blocking &decision) {
+  std::string text = "rows ";
+  text += decision.rowMode == RowMode::Ahead ? "once for the nest: "
+                                             : "block by block: ";
+  auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
+  if (decision.dot)
+    text += "they are put into words of narrow elements";
+  else if (!load)
+    text += "they are computed as they are packed";
+  else if (decision.rowMode == RowMode::Ahead)
+    text += "each block of the reduction is to be contiguous";
+  else
+    text += "they are not contiguous along the reduction";
+  return text;
+}
+
+/// A buffer for packed elements.
+Value Emitter::makePacked(ArrayRef<int64_t> shape, const std::string &why) {
+  Value buffer = makeBuffer(shape, packedType);
+  buffer.getDefiningOp()->setAttr(kPacked, builder.getStringAttr(why));
+  return buffer;
+}
+
 /// A value, or a vector of values, as the bits of narrow elements of one side
 /// and possibly more above them.
 Value Emitter::narrowBits(Value value, bool isColumn) {
@@ -864,7 +904,7 @@ Value Emitter::packAhead(int64_t columnStride) {
   // In front of the nest is where the builder stands, under its condition.
   if (decision.aheadPoint != decision.contraction.root)
     builder.setInsertionPoint(decision.aheadPoint);
-  Value buffer = makeBuffer(shape, packedType);
+  Value buffer = makePacked(shape, describeColumns(decision));
   clearPackedColumns(buffer);
   openBlocks(decision.batch);
   if (decision.transposes) {
@@ -945,7 +985,7 @@ void Emitter::packRowsAhead(int64_t depthStride) {
                      ? 0
                      : decision.plan.tile.mr - 1;
   aheadShape.append({rows.points + past, depthStride});
-  Value buffer = makeBuffer(aheadShape, packedType);
+  Value buffer = makePacked(aheadShape, describeRows(decision));
   if (past) {
     SmallVector<std::pair<int64_t, int64_t>> box;
     for (int64_t size : aheadShape)
@@ -1811,12 +1851,12 @@ void Emitter::emit() {
   if (!columns) {
     SmallVector<int64_t> shape;
     addPackedShape(shape, decision.depth.points, columnStride);
-    columns = makeBuffer(shape, packedType);
+    columns = makePacked(shape, describeColumns(decision));
     clearPackedColumns(columns);
   }
   Value rows;
   if (decision.rowMode == RowMode::PackedByRow) {
-    rows = makeBuffer({rowCount, depthStride}, packedType);
+    rows = makePacked({rowCount, depthStride}, describeRows(decision));
     clearPadding(rows, 0, decision.rows, tile.mr);
   }
   if (decision.rowMode == RowMode::InPlace &&
@@ -1825,9 +1865,9 @@ void Emitter::emit() {
         builder, loc, MemRefType::get({rowCount}, builder.getIndexType()),
         ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
   if (decision.rowMode == RowMode::PackedByDepth) {
-    rows = makeBuffer(
+    rows = makePacked(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)},
-        packedType);
+        describeRows(decision));
     clearPadding(rows, 1, decision.rows, tile.mr);
   }
   if (!decision.startsEven) {

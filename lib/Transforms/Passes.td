@@ -147,7 +147,10 @@ def DescribeNests : Pass<"polynest-describe-nests", "mlir::func::FuncOp"> {
     operations, the bytes it reads and writes, its vector lanes, and the grain
     of its parallel loop. For each buffer that a nest takes in (`from=in`),
     hands to another or leaves behind (`to=out`), one remark `buffer`, with its
-    shape and bytes. `polynestc explain --html` draws them.
+    shape and bytes. For each operand that a nest packs, and each nest that only
+    moves data, one remark `move` (form final) with the bytes that one call
+    stores; `once` says that it happens where constants are bound. `polynestc
+    explain` makes tables of them and draws the rest.
 
     With `number`, each nest gets its place as the attribute `polynest.nest`;
     S4 hands it on to the calls of kernels, and S5 takes their times by it.

@@ -89,7 +89,8 @@ namespace {
 /// are counted once.
 class Counter {
 public:
-  explicit Counter(Operation *root) { driving = findBounding(root).variables; }
+  Counter(Operation *root, llvm::function_ref<double(Operation *)> own)
+      : own(own), driving(findBounding(root).variables) {}
 
   double count(Operation *op);
   int64_t uncounted() const { return int64_t(unknown.size()); }
@@ -106,6 +107,8 @@ private:
   double countParallel(AffineParallelOp loop);
   void giveUp(Operation *op);
 
+  /// The work of one operation.
+  llvm::function_ref<double(Operation *)> own;
   /// Variables that bounds of inner loops depend on.
   llvm::SmallPtrSet<Value, 8> driving;
   llvm::DenseMap<Value, int64_t> values;
@@ -167,7 +170,7 @@ std::optional<int64_t> Counter::evaluate(AffineMap map, ValueRange operands,
 
 void Counter::giveUp(Operation *op) {
   op->walk([&](Operation *inner) {
-    if (countOwnWork(inner) != 0)
+    if (inner->getNumRegions() == 0 && own(inner) != 0)
       unknown.insert(inner);
   });
 }
@@ -253,7 +256,7 @@ double Counter::countParallel(AffineParallelOp loop) {
 
 double Counter::count(Operation *op) {
   if (op->getNumRegions() == 0)
-    return countOwnWork(op);
+    return own(op);
   auto [it, isNew] = inputs.try_emplace(op);
   if (isNew)
     it->second = findBounding(op).inputs;
@@ -294,8 +297,11 @@ double Counter::countAnew(Operation *op) {
   return countInside(op);
 }
 
-WorkCount countWork(Operation *root) {
-  Counter counter(root);
+WorkCount countWork(Operation *root) { return countWork(root, countOwnWork); }
+
+WorkCount countWork(Operation *root,
+                    llvm::function_ref<double(Operation *)> own) {
+  Counter counter(root, own);
   WorkCount work;
   work.flop = counter.count(root);
   work.uncounted = counter.uncounted();

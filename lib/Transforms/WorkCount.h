@@ -26,6 +26,11 @@ double countOwnWork(mlir::Operation *op);
 /// once. Of two branches the one with more work counts.
 WorkCount countWork(mlir::Operation *root);
 
+/// The same for anything else that an operation without regions does: `own`
+/// says how much.
+WorkCount countWork(mlir::Operation *root,
+                    llvm::function_ref<double(mlir::Operation *)> own);
+
 } // namespace polynest
 
 #endif // POLYNEST_TRANSFORMS_WORKCOUNT_H

@@ -1,7 +1,9 @@
 // Properties: each nest is described with its work and traffic, and each buffer
 // with where it comes from and goes to (@chain); bounds that depend on outer
 // loops are counted exactly (@tiles, @triangle); what is not known says so
-// (@dynamic, @endless); numbers are given where asked for. Nothing else is changed.
+// (@dynamic, @endless); packs are counted as often as they are made, and nests that
+// only move data are told (@packs, @bind); numbers are given where asked for.
+// Nothing else is changed.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests))' --remarks-filter=describe-nests 2>%t.remarks | FileCheck %s --implicit-check-not=polynest.nest
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-describe-nests{form=plain number=true}))' --remarks-filter=describe-nests 2>%t.plain | FileCheck %s --check-prefix=NUMBER
@@ -26,6 +28,7 @@
 // REMARK-SAME: to=1
 //      REMARK: buffer="result 0", bytes=4, form=final, from=1
 // REMARK-SAME: to=out
+//  REMARK-NOT: reason=move
 // PLAIN: form=plain
 func.func @chain(%a: memref<16xf32>, %r: memref<f32> {polynest.result}) attributes {polynest.entry} {
   %t = memref.alloc() : memref<8xf32>
@@ -114,6 +117,56 @@ func.func @endless(%a: memref<16xf32>) attributes {polynest.entry} {
     %x = affine.load %a[%i] : memref<16xf32>
     %y = arith.negf %x : f32
     affine.store %y, %a[%i] : memref<16xf32>
+  }
+  return
+}
+
+// Three times 4 elements, and 8 zeros before; a sum is no move, a turned copy is.
+// CHECK-LABEL: func @packs
+//   CHECK-NOT: polynest.packed
+//       CHECK: return
+//      REMARK: function=packs
+//      REMARK: bytes=80, form=final, function=packs, nest=0, once=false,
+// REMARK-SAME: reason=move, what="rows block by block: a reason"
+//      REMARK: bytes=96, form=final, function=packs, nest=1, once=false,
+// REMARK-SAME: reason=move, what=moved
+//  REMARK-NOT: reason=move
+func.func @packs(%a: memref<12xf32>, %b: memref<4x6xf32>, %r: memref<12xf32> {polynest.result}, %s: memref<6x4xf32> {polynest.result}) attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  affine.for %b0 = 0 to 1 {
+    %t = memref.alloc() {polynest.packed = "rows block by block: a reason"} : memref<8xf32>
+    affine.for %i = 0 to 8 {
+      affine.store %zero, %t[%i] : memref<8xf32>
+    }
+    affine.for %i = 0 to 12 step 4 {
+      affine.for %j = 0 to 4 {
+        %x = affine.load %a[%i + %j] : memref<12xf32>
+        affine.store %x, %t[%j] : memref<8xf32>
+      }
+      affine.for %j = 0 to 4 {
+        %x = affine.load %t[%j] : memref<8xf32>
+        %y = arith.addf %x, %x : f32
+        affine.store %y, %r[%i + %j] : memref<12xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 6 {
+    affine.for %j = 0 to 4 {
+      %x = affine.load %b[%j, %i] : memref<4x6xf32>
+      affine.store %x, %s[%i, %j] : memref<6x4xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @bind
+//      REMARK: function=bind
+//      REMARK: bytes=?, form=final, function=bind, nest=0, once=true,
+// REMARK-SAME: reason=move, what=moved
+func.func @bind(%a: memref<?xf32>, %n: index, %s: memref<?xf32> {polynest.state}) attributes {polynest.init = @packs} {
+  affine.for %i = 0 to %n {
+    %x = affine.load %a[%i] : memref<?xf32>
+    affine.store %x, %s[%i] : memref<?xf32>
   }
   return
 }

@@ -135,6 +135,15 @@ static size_t list_passes(const char *text, char names[][PN_NAME_MAX + 1],
   return count;
 }
 
+/* The packs and moves that are left, as one table. */
+static void print_moves(const pn_decisions_t *decisions) {
+  pn_text_t text = {0};
+  pn_page_print_moves(decisions, &text);
+  if (text.size)
+    printf("\n%s", pn_text_get(&text));
+  pn_text_clear(&text);
+}
+
 #define PASSES_MAX 128
 
 /* Whether the pass is one of the pipelines', or reported something. */
@@ -376,6 +385,8 @@ static pn_exit_t explain(const pn_session_options_t *options, void *user,
       print_by_place(request, &decisions);
     if (code != PN_EXIT_USAGE && decisions.count)
       print_totals(&decisions);
+    if (code == PN_EXIT_OK && !request->pass)
+      print_moves(&decisions);
   }
   pn_executable_release(executable);
   pn_session_close(&session);

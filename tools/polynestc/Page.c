@@ -610,6 +610,7 @@ void pn_page_print(const pn_page_t *page, pn_text_t *html) {
   for (size_t f = 0; f < page->function_count; ++f)
     print_function(page, f, html);
   print_fusion(page, html);
+  pn_page_print_moves_html(page->decisions, html);
   print_others(page, html);
   pn_text_printf(html, "</main>\n</body>\n</html>\n");
 }

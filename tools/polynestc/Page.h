@@ -76,6 +76,11 @@ void pn_page_print_roofline(const pn_page_t *page, size_t function,
 void pn_page_print_memory(const pn_page_t *page, size_t function,
                           pn_text_t *html);
 
+/* Packs and nests that only move data: a table of all functions as text, and on
+ * the page. */
+void pn_page_print_moves(const pn_decisions_t *decisions, pn_text_t *text);
+void pn_page_print_moves_html(const pn_decisions_t *decisions, pn_text_t *html);
+
 /* Text, escaped for contents and attributes. */
 void pn_page_escape(pn_text_t *html, const char *text);
 
