@@ -602,3 +602,99 @@ def _mamba(small):
         length = 6
     module = Part(MambaModel(config), ("input_ids",), "last_hidden_state")
     return Subject(module, _tokens(config.vocab_size, length), 512)
+
+
+# -- parts that models are made of ------------------------------------------------
+
+
+class Mlp(nn.Module):
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.into, self.out = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def forward(self, x):
+        return self.out(F.gelu(self.into(x)))
+
+
+@_model("MLP")
+def _mlp(small):
+    width, length = (32, 8) if small else (768, SEQUENCE)
+    return Subject(Mlp(width, 4 * width),
+                   lambda batch: (torch.randn(batch, length, width),),
+                   4 * width)
+
+
+class TransformerBlock(nn.Module):
+    """Norms in front, as GPT-2 has them; every row sees every other."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = Mlp(width, 4 * width)
+
+    def forward(self, x):
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                   for t in self.qkv(self.norm1(x)).chunk(3, -1))
+        h = F.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(h.transpose(1, 2).flatten(2))
+        return x + self.mlp(self.norm2(x))
+
+
+@_model("Transformer block")
+def _transformer_block(small):
+    width, heads, length = (32, 2, 8) if small else (768, 12, SEQUENCE)
+    return Subject(TransformerBlock(width, heads),
+                   lambda batch: (torch.randn(batch, length, width),),
+                   4 * width)
+
+
+class ImageBlock(nn.Module):
+    """1x1, 3x3 and 1x1, each with batch norm, around them the input itself."""
+
+    def __init__(self, width: int, inner: int, groups: int,
+                 activation: Callable, ends_so: bool) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList([
+            nn.Conv2d(width, inner, 1, bias=False),
+            nn.Conv2d(inner, inner, 3, padding=1, groups=groups, bias=False),
+            nn.Conv2d(inner, width, 1, bias=False)])
+        self.norms = nn.ModuleList(
+            nn.BatchNorm2d(n) for n in (inner, inner, width))
+        self.activation, self.ends_so = activation, ends_so
+
+    def forward(self, x):
+        h = x
+        for i, (conv, norm) in enumerate(zip(self.convolutions, self.norms)):
+            h = norm(conv(h))
+            h = self.activation(h) if i < 2 else h + x
+        return self.activation(h) if self.ends_so else h
+
+
+@_model("ResNet bottleneck")
+def _bottleneck(small):
+    inner, size = (8, 9) if small else (64, 56)
+    return Subject(ImageBlock(4 * inner, inner, 1, F.relu, True),
+                   _images(size, 4 * inner), 9 * inner)
+
+
+@_model("Inverted residual")
+def _inverted_residual(small):
+    width, size = (8, 9) if small else (24, 56)
+    return Subject(ImageBlock(width, 6 * width, 6 * width, F.relu6, False),
+                   _images(size, width), 6 * width)
+
+
+@_model("BERT of 4 layers")
+def _bert_short(small):
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(num_hidden_layers=4)
+    if small:
+        config = BertConfig(hidden_size=32, num_hidden_layers=1,
+                            num_attention_heads=2, intermediate_size=64,
+                            vocab_size=100)
+    module = Part(BertModel(config), ("input_ids",), "last_hidden_state")
+    return Subject(module, _tokens(config.vocab_size, SEQUENCE),
+                   config.intermediate_size)
