@@ -561,6 +561,26 @@ def SplitConstants : Pass<"polynest-split-constants", "mlir::ModuleOp"> {
   ];
 }
 
+def NarrowConditions : Pass<"polynest-narrow-conditions", "mlir::func::FuncOp"> {
+  let summary = "Compare indices in 32 bits where they fit";
+  let description = [{
+    A comparison in a loop of two values of 64 bits that are sums of indices, such
+    as that of a causal mask, becomes one of their difference with a constant, in
+    32 bits: lanes hold as many as of the f32 elements that it chooses between.
+    Legal if the difference is known to fit, for signed comparisons and equality.
+
+    Before: `%d = arith.subi %j64, %i64 : i64  arith.cmpi sge, %d, %c1 : i64`
+    After:  `%d = affine.apply (d0 - d1)(%j, %i)  %n = arith.index_cast %d :
+             index to i32  arith.cmpi sge, %n, %c1 : i32`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Comparisons in 32 bits">,
+    Statistic<"numDeclined", "num-declined", "Comparisons that stay">
+  ];
+}
+
 def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
   let summary = "Run one loop of every affine nest in vector lanes";
   let description = [{
