@@ -1050,6 +1050,13 @@ static void dot_units(void) {
   dot_units_are("neoverse-n1", "s8s8x4:128:add u8u8x4:128:add");
   dot_units_are("neoverse-v1", "s8s8x4:128:add u8u8x4:128:add "
                                "u8s8x4:128:add bf16bf16x2:128:add");
+  /* A chip with units of 512 bits that is used with vectors of 256. */
+  pn_target_info_t narrow = pn_target_find_row("znver4")->info;
+  narrow.vector_bits = 256;
+  const pn_dot_unit_t *unit = pn_dot_unit_get(&narrow, 0);
+  CHECK(unit != NULL && unit->bits == 256);
+  for (size_t i = 0; (unit = pn_dot_unit_get(&narrow, i)) != NULL; ++i)
+    CHECK(unit->bits <= 256);
 }
 
 int main(void) {
