@@ -1,13 +1,14 @@
 //===- EliminateBuffers.cpp - buffers, stores and copies nobody needs -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What: (a) a private buffer that is copied into another one is replaced by the
-// place it is copied to; (b) a private buffer that is a copy of memory which
-// does not change while the buffer is read is replaced by that memory; (c)
-// private buffers whose contents reach nothing that matters, with their stores
-// and all that only computes what they hold, are erased, also where a buffer is
-// read only to update itself; (d) nests that only store what the next nest that
-// touches the memory overwrites, every element of it, are erased.
+// What: (a) a private buffer that is copied into another one, as it is or with
+// dimensions joined, is replaced by the place it is copied to; (b) a private
+// buffer that is a copy of memory which does not change while the buffer is
+// read is replaced by that memory; (c) private buffers whose contents reach
+// nothing that matters, with their stores and all that only computes what they
+// hold, are erased, also where a buffer is read only to update itself; (d)
+// nests that only store what the next nest that touches the memory overwrites,
+// every element of it, are erased.
 // Legal when: (a) each index of the buffer goes to a fixed place of a distinct
 // target, the buffer is not written after the copy, and until its last use
 // nothing else touches that part of the target; (b) the copy is the only write,
@@ -64,6 +65,8 @@ struct Copy {
   NestNode *node;
   Value source, target;
   AffineMap toTarget, toSource;
+  /// The reshape of the source that is copied; null if it is copied itself.
+  Operation *view = nullptr;
 };
 } // namespace
 
@@ -217,6 +220,36 @@ static bool isOneToOne(AffineMap map, MemRefType type) {
   return true;
 }
 
+/// The copy of a reshape that joins dimensions, as one of what is reshaped, if
+/// nothing else reads the reshape.
+static std::optional<Copy> beforeReshape(const Copy &copy) {
+  auto view = copy.source.getDefiningOp<memref::CollapseShapeOp>();
+  if (!view || !copy.toTarget ||
+      !llvm::all_of(view->getUsers(), [&](Operation *user) {
+        return copy.node->op->isAncestor(user);
+      }))
+    return std::nullopt;
+  MemRefType from = view.getSrcType(), to = cast<MemRefType>(view.getType());
+  if (!from.hasStaticShape() || !from.getLayout().isIdentity() ||
+      !to.getLayout().isIdentity() || !isOneToOne(copy.toTarget, to))
+    return std::nullopt;
+  MLIRContext *context = view.getContext();
+  SmallVector<AffineExpr> joined;
+  for (const ReassociationIndices &group : view.getReassociationIndices()) {
+    AffineExpr index = getAffineConstantExpr(0, context);
+    for (int64_t d : group)
+      index = index * from.getDimSize(d) + getAffineDimExpr(d, context);
+    joined.push_back(index);
+  }
+  Copy before = copy;
+  before.source = view.getSrc();
+  before.view = view;
+  before.toTarget = simplifyAffineMap(copy.toTarget.compose(
+      AffineMap::get(from.getRank(), 0, joined, context)));
+  before.toSource = {};
+  return before;
+}
+
 static bool isApart(const Access &access, ArrayRef<IndexRange> image) {
   auto ranges = getConstantRange(access);
   if (ranges.size() != image.size())
@@ -233,8 +266,11 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
   if (!alloc || !copy.toTarget)
     return "the source is not a whole private buffer";
   if (alloc->getBlock() != copy.node->op->getBlock() ||
-      !hasPlainUses(copy.source, copy.node->op))
+      !hasPlainUses(copy.source, copy.view ? copy.view : copy.node->op))
     return "the source has other uses than plain accesses";
+  // Indices that join dimensions keep nests from being fused; one nest is.
+  if (copy.view && graph.usersOf(copy.source).size() != 2)
+    return "several nests use what is reshaped";
   Value target = copy.target;
   auto type = alloc.getType();
   StorageKind storage = getStorageKind(target);
@@ -243,7 +279,7 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
     return "the target may share storage";
   if (cast<MemRefType>(target.getType()).getElementType() !=
           type.getElementType() ||
-      !isOneToOne(copy.toTarget, type))
+      (!copy.view && !isOneToOne(copy.toTarget, type)))
     return "the target holds the values in another form";
   Operation *def = target.getDefiningOp();
   if (def &&
@@ -629,7 +665,14 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
         continue;
       const char *why = whyNotInTarget(graph, *copy);
       bool intoTarget = !why;
-      if (why && whyNotFromSource(graph, *copy)) {
+      bool fromSource = why && !whyNotFromSource(graph, *copy);
+      if (std::optional<Copy> before = beforeReshape(*copy);
+          before && !intoTarget && !fromSource) {
+        copy = before;
+        why = whyNotInTarget(graph, *copy);
+        intoTarget = !why;
+      }
+      if (!intoTarget && !fromSource) {
         ++numDeclined;
         remark(RemarkKind::Declined, copy->node->op->getLoc(), passName, why);
         continue;
@@ -649,6 +692,8 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
         if (node->id != id)
           users.push_back(node->id);
       graph.eraseNode(id);
+      if (copy->view)
+        copy->view->erase();
       redirect(buffer, home, intoTarget ? copy->toTarget : copy->toSource);
       for (unsigned user : users)
         graph.updateNode(user);

@@ -1,6 +1,7 @@
 // Properties: a buffer copied to a result is computed there (@into), also at
 // other indices, as pieces of a concatenation are (@pieces), while it is still
-// read (@still_read); a copy of memory that does not change is read from there
+// read (@still_read), or with dimensions joined (@joined) if nothing else reads it
+// so (@joined_twice) and one nest writes it (@joined_filled); a copy of memory that does not change is read from there
 // (@from); a buffer that only updates itself goes with its loads, stores and
 // loops (@self); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
 // one overwrites it (@overwritten).
@@ -32,6 +33,102 @@ func.func @into(%x: memref<2x8xf32>, %o: memref<1x2x8xf32> {polynest.result})
     affine.for %j = 0 to 8 {
       %a = affine.load %t[%i, %j] : memref<2x8xf32>
       affine.store %a, %o[0, %i, %j] : memref<1x2x8xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @joined
+//  CHECK-SAME: %[[X:.+]]: memref<2x3x8xf32>, %[[O:.+]]: memref<2x24xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 2
+//       CHECK:   affine.for %[[G:.+]] = 0 to 3
+//       CHECK:     affine.for %[[C:.+]] = 0 to 8
+//       CHECK:       affine.store %{{.+}}, %[[O]][%[[I]], %[[G]] * 8 + %[[C]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @joined(%x: memref<2x3x8xf32>, %o: memref<2x24xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<2x3x8xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %g = 0 to 3 {
+      affine.for %c = 0 to 8 {
+        %a = affine.load %x[%i, %g, %c] : memref<2x3x8xf32>
+        %b = arith.negf %a : f32
+        affine.store %b, %t[%i, %g, %c] : memref<2x3x8xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<2x3x8xf32> into memref<2x24xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 24 {
+      %a = affine.load %v[%i, %j] : memref<2x24xf32>
+      affine.store %a, %o[%i, %j] : memref<2x24xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @joined_twice
+//       CHECK: memref.alloc() : memref<2x3x8xf32>
+//       CHECK: return
+func.func @joined_twice(%x: memref<2x3x8xf32>, %o: memref<2x24xf32> {polynest.result},
+                        %p: memref<2x24xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<2x3x8xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %g = 0 to 3 {
+      affine.for %c = 0 to 8 {
+        %a = affine.load %x[%i, %g, %c] : memref<2x3x8xf32>
+        %b = arith.negf %a : f32
+        affine.store %b, %t[%i, %g, %c] : memref<2x3x8xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<2x3x8xf32> into memref<2x24xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 24 {
+      %a = affine.load %v[%i, %j] : memref<2x24xf32>
+      affine.store %a, %o[%i, %j] : memref<2x24xf32>
+    }
+  }
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 24 {
+      %a = affine.load %v[%i, %j] : memref<2x24xf32>
+      %b = arith.mulf %a, %a : f32
+      affine.store %b, %p[%i, %j] : memref<2x24xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @joined_filled
+//       CHECK: memref.alloc() : memref<2x3x8xf32>
+//       CHECK: return
+func.func @joined_filled(%x: memref<2x3x8xf32>, %o: memref<2x24xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<2x3x8xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %g = 0 to 3 {
+      affine.for %c = 0 to 8 {
+        affine.store %zero, %t[%i, %g, %c] : memref<2x3x8xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 2 {
+    affine.for %g = 0 to 3 {
+      affine.for %c = 0 to 4 {
+        %a = affine.load %x[%i, %g, %c] : memref<2x3x8xf32>
+        affine.store %a, %t[%i, %g, %c] : memref<2x3x8xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<2x3x8xf32> into memref<2x24xf32>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 24 {
+      %a = affine.load %v[%i, %j] : memref<2x24xf32>
+      affine.store %a, %o[%i, %j] : memref<2x24xf32>
     }
   }
   return
