@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: expands operations of the math dialect on scalars and vectors into
-// arith, math.fma and bit operations, with no call and no table.
+// arith, math.fma and bit operations, with no call and no table in memory.
 // Legal always: domains, special values and signs of zero are those of C's
 // Annex F, and errors stay within the bounds of docs/vector-math.md. f16 and
 // bf16 are computed in f32 and rounded once.
@@ -51,6 +51,16 @@ static Num isNormal(Num x) {
   // in by the caller, since f16 arrives here as f32.
   double smallest = x.emitter->isDouble ? 0x1p-1022 : 0x1p-126;
   return isFinite(x) & notOf(less(absOf(x), smallest));
+}
+
+/// Reads BITS:INTRINSIC.
+static std::optional<Permute> parsePermute(StringRef text) {
+  auto [bits, intrinsic] = text.split(':');
+  int64_t number;
+  if (bits.getAsInteger(10, number) || number < 256 || number > 2048 ||
+      !llvm::isPowerOf2_64(uint64_t(number)) || !intrinsic.starts_with("llvm."))
+    return std::nullopt;
+  return Permute{number / 32, intrinsic.str()};
 }
 
 static UnaryBody unaryBody(StringRef name) {
@@ -188,14 +198,15 @@ static Num isNormalNarrow(Num x, Type element) {
   return isFinite(x) & notOf(less(abs(x), smallest));
 }
 
-static SmallVector<Value> expand(Operation *op, StringRef name) {
+static SmallVector<Value> expand(Operation *op, StringRef name,
+                                 ArrayRef<Permute> permutes) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
   if (name == "ipowi")
     return {emitIntegerPow(builder, loc, op->getOperand(0), op->getOperand(1))};
   Type type = op->getOperand(0).getType();
   Type element = getElementTypeOrSelf(type);
-  Emitter e(builder, loc, type, element.isF64());
+  Emitter e(builder, loc, type, element.isF64(), permutes);
   Num x = widen(e, op->getOperand(0));
   if (UnaryBody body = unaryBody(name))
     return {narrow(body(x), type)};
@@ -260,15 +271,15 @@ static bool isAlike(Functions others, Operation *next) {
 
 /// Expands neighbours that are alike. None needs another's result, so that
 /// their operations may take turns.
-static void expandAbreast(Functions alike) {
+static void expandAbreast(Functions alike, ArrayRef<Permute> permutes) {
   Operation *behind = alike.back().first->getNextNode();
   SmallVector<SmallVector<Operation *>, mostAbreast> made;
   for (auto [op, name] : alike) {
     Operation *before = op->getPrevNode();
     Block *block = op->getBlock();
     Operation *sum = findSumWithOne(op, name);
-    SmallVector<Value> results =
-        sum ? SmallVector<Value>{expandSumWithOne(op)} : expand(op, name);
+    SmallVector<Value> results = sum ? SmallVector<Value>{expandSumWithOne(op)}
+                                     : expand(op, name, permutes);
     made.emplace_back();
     for (Operation *next = before ? before->getNextNode() : &block->front();
          next != op; next = next->getNextNode())
@@ -303,6 +314,16 @@ struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
         return emitError(UnknownLoc::get(context))
                << "ops: '" << name << "' is no operation of the math dialect "
                << "that is known here";
+    parsed.clear();
+    for (const std::string &text : permutes) {
+      std::optional<Permute> permute = parsePermute(text);
+      if (!permute || (!parsed.empty() && parsed.back().lanes < permute->lanes))
+        return emitError(UnknownLoc::get(context))
+               << "option permutes holds '" << text
+               << "'; it takes BITS:INTRINSIC, the widest first: a power of "
+                  "two from 256 to 2048, and a name that begins with 'llvm.'";
+      parsed.push_back(*permute);
+    }
     return success();
   }
 
@@ -334,11 +355,13 @@ struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
           end < found.size() && end - begin < mostAbreast &&
           isAlike(ArrayRef(found).slice(begin, end - begin), found[end].first))
         ++end;
-      expandAbreast(ArrayRef(found).slice(begin, end - begin));
+      expandAbreast(ArrayRef(found).slice(begin, end - begin), parsed);
       begin = end;
     }
     numApplied += found.size();
   }
+
+  SmallVector<Permute> parsed;
 };
 } // namespace
 

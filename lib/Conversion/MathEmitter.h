@@ -15,10 +15,18 @@
 #include "mlir/IR/Builders.h"
 
 #include <limits>
+#include <string>
 
 namespace polynest {
 
 class Emitter;
+
+/// An instruction that picks words of 32 bits out of a vector of `lanes` by
+/// their places, modulo `lanes`.
+struct Permute {
+  int64_t lanes;
+  std::string intrinsic;
+};
 
 /// A value and the emitter that continues from it.
 struct Num {
@@ -31,14 +39,22 @@ class Emitter {
 public:
   /// `shape` is the scalar or vector type whose shape to take.
   Emitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type shape,
-          bool isDouble)
+          bool isDouble, llvm::ArrayRef<Permute> permutes = {})
       : builder(builder), loc(loc),
-        vector(mlir::dyn_cast<mlir::VectorType>(shape)), isDouble(isDouble) {}
+        vector(mlir::dyn_cast<mlir::VectorType>(shape)), isDouble(isDouble),
+        permutes(permutes) {}
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::VectorType vector; // null for a scalar
   bool isDouble;
+  /// What the target has, the widest first; each has 8 lanes or a multiple.
+  llvm::ArrayRef<Permute> permutes;
+
+  /// True if eight numbers may be looked up by lookUp.
+  bool canLookUp() const {
+    return !permutes.empty() && !isDouble && !(vector && vector.isScalable());
+  }
 
   /// Bits of the stored significand and of the whole number.
   unsigned fraction() const { return isDouble ? 52 : 23; }
@@ -280,6 +296,10 @@ inline Pair twoProduct(Num a, Num b) {
   Num product = a * b;
   return {product, fma(a, b, -product)};
 }
+
+/// For each lane the one of eight patterns that the low three bits of `index`
+/// name, in f32 where the emitter can look up.
+Num lookUp(Num index, llvm::ArrayRef<uint32_t> patterns);
 
 /// True where any lane is: a scalar condition to branch on.
 mlir::Value anyLane(Num condition);

@@ -569,8 +569,9 @@ def LowerMath : Pass<"polynest-lower-math"> {
   let summary = "Expand mathematical functions into inline arithmetic";
   let description = [{
     Replaces operations of the math dialect on scalars and vectors by `arith`,
-    `math.fma`, `math.sqrt` and rounding operations: no call, no table, no
-    fast-math flag, so that loops over them vectorize. Special values follow
+    `math.fma`, `math.sqrt` and rounding operations: no call, no table in memory,
+    no fast-math flag, so that loops over them vectorize. exp in f32 looks eight
+    numbers up in a register where one of `permutes` can. Special values follow
     C's Annex F; `docs/vector-math.md` has the measured errors. f16 and bf16 are
     computed in f32 and rounded once. sin, cos and tan have a branch for huge
     arguments, taken if any lane needs it. Up to four neighbours that are the same
@@ -587,9 +588,13 @@ def LowerMath : Pass<"polynest-lower-math"> {
   }];
   let options = [
     ListOption<"ops", "ops", "std::string",
-               "Mnemonics of the operations to expand; empty means all">
+               "Mnemonics of the operations to expand; empty means all">,
+    ListOption<"permutes", "permutes", "std::string",
+               "Instructions that pick words of 32 bits by their places, the "
+               "widest first, as BITS:INTRINSIC; the name begins with 'llvm.'">
   ];
   let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::LLVM::LLVMDialect",
                            "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
   let statistics = [

@@ -7,6 +7,7 @@
 #include "Support/Names.h"
 #include "Target/CostModel.h"
 #include "Target/DotUnits.h"
+#include "Target/Permutes.h"
 #include "Target/Row.h"
 
 #include <inttypes.h>
@@ -185,6 +186,21 @@ static void print_dot_units(pn_buffer_t *buffer, size_t begin,
   }
 }
 
+/* The instructions that look numbers up in a register. */
+static void print_permutes(pn_buffer_t *buffer, size_t begin,
+                           const pn_target_info_t *target,
+                           const pn_compile_options_t *options) {
+  (void)options;
+  const pn_permute_t *permute;
+  for (size_t i = 0; (permute = pn_permute_get(target, i)) != NULL; ++i) {
+    if (i == 0)
+      begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s%d:%s",
+                     i ? "," : "permutes=", (int)permute->bits,
+                     permute->intrinsic);
+  }
+}
+
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-lower-tm-tensor"},
     /* Arithmetic on whole tensors becomes linalg first, so that the guards
@@ -337,7 +353,7 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-invert-divisors",
      .anchor = ON_FUNC,
      .is_optimization = true},
-    {.flag = "polynest-lower-math"},
+    {.flag = "polynest-lower-math", .print_options = print_permutes},
     {.flag = "polynest-lower-dots", .print_options = print_dot_units},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-weigh-branches",

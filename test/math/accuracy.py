@@ -53,6 +53,8 @@ BOUNDS = {
 }
 BOUNDS.update({name: (0.0, 0.0) for name in EXACT})
 
+# Instructions that look numbers up, as targets have them.
+PERMUTES = "512:llvm.x86.avx512.permvar.si.512,256:llvm.x86.avx2.permd"
 PIPELINE = ("--polynest-lower-math --convert-vector-to-scf --convert-scf-to-cf "
             "--convert-vector-to-llvm --expand-strided-metadata "
             "--finalize-memref-to-llvm --convert-func-to-llvm "
@@ -100,7 +102,14 @@ def kernel_text(name, element, lanes):
   }}"""
 
 
-def build(names, directory, scalar=True, cpu="native", extra=""):
+def pipeline(permutes):
+    """The passes, with instructions that look numbers up, or without."""
+    if not permutes:
+        return PIPELINE
+    return [f"{PIPELINE[0]}=permutes={permutes}", *PIPELINE[1:]]
+
+
+def build(names, directory, scalar=True, cpu="native", extra="", permutes=""):
     """Compiles the kernels and `extra` functions; returns the loaded library,
     the one with the references, and the path of the first."""
     directory = pathlib.Path(directory)
@@ -113,7 +122,8 @@ def build(names, directory, scalar=True, cpu="native", extra=""):
     source = directory / "kernels.mlir"
     source.write_text(text + extra + "\n}\n")
     tools = llvm_bin()
-    opt = subprocess.run([BUILD / "bin" / "polynest-opt", source] + PIPELINE,
+    opt = subprocess.run([BUILD / "bin" / "polynest-opt", source,
+                          *pipeline(permutes)],
                          check=True, stdout=subprocess.PIPE)
     llvm = subprocess.run([f"{tools}/mlir-translate", "--mlir-to-llvmir"],
                           input=opt.stdout, check=True, stdout=subprocess.PIPE)
@@ -386,10 +396,14 @@ def main():
     parser.add_argument("--keep", default=None,
                         help="a directory for the intermediate files")
     parser.add_argument("--write-docs", action="store_true")
+    parser.add_argument("--look-up", action="store_true",
+                        help="with numbers from a register (AVX2)")
     options = parser.parse_args()
     names = options.names or UNARY + BINARY
     with tempfile.TemporaryDirectory() as directory:
-        library, reference, _ = build(names, options.keep or directory)
+        library, reference, _ = build(
+            names, options.keep or directory,
+            permutes=PERMUTES[PERMUTES.index("256"):] if options.look_up else "")
         if options.write_docs:
             write_docs(library, reference, names, directory,
                        options.samples or 50000000)

@@ -118,6 +118,76 @@ def test_bound(kernels, name, element):
         accuracy.describe(scalar)
 
 
+def bits(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+@pytest.fixture(scope="module")
+def looked_up(tmp_path_factory):
+    """exp from numbers in a register, in vectors of several sizes."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    if "avx2" not in flags or "fma" not in flags:
+        pytest.skip("no AVX2 here")
+    text = "".join(accuracy.kernel_text("exp", "f32", lanes).replace(
+        "@exp_f32", f"@exp{lanes}_f32") for lanes in (2, 4, 16, 24))
+    text += "".join(accuracy.kernel_text("exp", element, 8)
+                    for element in ("f16", "bf16"))
+    permutes = accuracy.PERMUTES[accuracy.PERMUTES.index("256"):]
+    return accuracy.build(["exp"], tmp_path_factory.mktemp("lookup"),
+                          extra=text, permutes=permutes)
+
+
+def test_looked_up_exp(looked_up):
+    library, reference, path = looked_up
+    report = accuracy.measure(library, reference, "exp", "f32")
+    assert report.worst <= accuracy.BOUNDS["exp"][0] and not report.wrong, \
+        accuracy.describe(report)
+    report = accuracy.measure(library, reference, "exp", "f64", samples=6000)
+    assert report.worst <= accuracy.BOUNDS["exp"][1] and not report.wrong
+    # Lanes compute the same wherever they are, NaN of all kinds among them.
+    patterns = [0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7fc001ff,
+                0x7f800001, 0xff8fffff, 0x7fffffff, 0xffffffff, 0, 1 << 31,
+                1, (1 << 31) + 1]
+    patterns += [bits(x) + d & 0xffffffff for x in (
+        88.7228, 89.0, -87.3365, -103.2789, -103.972, -104.0, 3e38, -3e38, 0.0866,
+        -0.0866, 0.5, -1.0) for d in range(-3, 4)]
+    patterns += [bits(n / 61) for n in range(-6500, 5500)]
+    patterns += [0] * (-len(patterns) % 48)
+    xs = (ctypes.c_float * len(patterns))()
+    ctypes.memmove(xs, (ctypes.c_uint32 * len(patterns))(*patterns),
+                   4 * len(patterns))
+    results = []
+    for symbol in ("exp_f32", "exp_f32_scalar", "exp2_f32", "exp4_f32",
+                   "exp16_f32", "exp24_f32"):
+        out = (ctypes.c_uint32 * len(patterns))()
+        call(getattr(library, f"_mlir_ciface_{symbol}"), xs, out)
+        results.append(list(out))
+    for x, *got in zip(xs, *results):
+        if math.isnan(x):
+            assert all(g & 0x7fffffff > 0x7f800000 for g in got), (x, got)
+        else:
+            assert len(set(got)) == 1, (x, got)
+    for element, read, write in (("f16", from_half, to_half),
+                                 ("bf16", from_brain, to_brain)):
+        ys = (ctypes.c_uint16 * 65536)(*range(65536))
+        out = (ctypes.c_uint16 * 65536)()
+        call(getattr(library, f"_mlir_ciface_exp_{element}"), ys, out)
+        for pattern, got in zip(ys, out):
+            want = exact("exp", read(pattern))
+            if math.isnan(want):
+                assert math.isnan(read(got)), (pattern, got)
+            else:
+                assert abs(got - write(want)) <= 1, (pattern, got, want)
+
+
+def test_looks_up_in_a_register(looked_up):
+    """Not in memory, element by element."""
+    text = subprocess.run(
+        [f"{accuracy.llvm_bin()}/llvm-objdump", "-d", looked_up[2]], check=True,
+        stdout=subprocess.PIPE, text=True).stdout
+    assert "vpermd" in text or "vpermps" in text
+
+
 def from_half(pattern):
     return struct.unpack("<e", struct.pack("<H", pattern))[0]
 

@@ -8,6 +8,7 @@
 #include "Runtime/Processor.h"
 #include "Target/DotUnits.h"
 #include "Target/HostFacts.h"
+#include "Target/Permutes.h"
 #include "Target/Row.h"
 #include "check.h"
 
@@ -1059,11 +1060,41 @@ static void dot_units(void) {
     CHECK(unit->bits <= 256);
 }
 
+/* Widths of what looks numbers up on a known chip, in order. */
+static void permutes_are(const char *chip, const char *expected) {
+  const pn_target_row_t *row = pn_target_find_row(chip);
+  CHECK(row != NULL);
+  char text[64] = "";
+  const pn_permute_t *permute;
+  for (size_t i = 0; (permute = pn_permute_get(&row->info, i)) != NULL; ++i) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, "%s%d", i ? " " : "",
+             (int)permute->bits);
+    CHECK(strncmp(permute->intrinsic, "llvm.", 5) == 0);
+  }
+  if (strcmp(text, expected) != 0)
+    printf("  %s: %s\n", chip, text);
+  CHECK(strcmp(text, expected) == 0);
+}
+
+static void permutes(void) {
+  permutes_are("znver3", "256");
+  permutes_are("skylake-avx512", "512 256");
+  permutes_are("neoverse-v1", "");
+  /* Features of a chip whose vectors are kept short. */
+  pn_target_info_t info = pn_target_find_row("skylake-avx512")->info;
+  info.vector_bits = 256;
+  const pn_permute_t *first = pn_permute_get(&info, 0);
+  CHECK(first != NULL && first->bits == 256);
+  CHECK(pn_permute_get(&info, 1) == NULL);
+}
+
 int main(void) {
   CHECK(mkdtemp(temporary_directory) != NULL);
   CHECK_RUN(allocation_failures);
   CHECK_RUN(known_rows_are_sound);
   CHECK_RUN(dot_units);
+  CHECK_RUN(permutes);
   CHECK_RUN(names);
   CHECK_RUN(info_and_references);
   CHECK_RUN(round_trips);
