@@ -1,5 +1,4 @@
-//===- ExpandReshapes.cpp - loops of their own for dimensions joined before
-//===//
+//===- ExpandReshapes.cpp - loops for dimensions joined before ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: frontends join dimensions for a matrix product and part them again
@@ -18,7 +17,10 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Sizes.h"
 #include "Support/Remark.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -107,23 +109,16 @@ static SmallVector<ReassociationIndices> getGroups(ArrayRef<Parts> parts) {
   return groups;
 }
 
-/// True if a size is the one that the tensor has there.
-static bool isSizeOf(OpFoldResult size, Value tensor, int64_t d) {
-  auto dim = dyn_cast_if_present<Value>(size);
-  auto op = dim ? dim.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
-  return op && op.getSource() == tensor && op.getConstantIndex() == d;
-}
-
-/// True if sizes that are not constant are those of the tensor. One in a group
-/// is: all parts together are as many as before.
-static bool haveSizesOf(Value tensor, ArrayRef<Parts> parts) {
+/// True if sizes that are not constant are proven to be those of the tensor.
+/// One in a group is: all parts together are as many as before.
+static bool haveSizesOf(SizeFacts &facts, Value tensor, ArrayRef<Parts> parts) {
   int64_t d = 0;
   for (const Parts &list : parts) {
     int64_t unknown = llvm::count_if(
         list, [](OpFoldResult size) { return !getConstantIntValue(size); });
     for (OpFoldResult size : list) {
       if (unknown > 1 && !getConstantIntValue(size) &&
-          !isSizeOf(size, tensor, d))
+          !(facts.of(size) == facts.of(tensor, d)))
         return false;
       ++d;
     }
@@ -133,12 +128,12 @@ static bool haveSizesOf(Value tensor, ArrayRef<Parts> parts) {
 }
 
 /// The tensor that was joined into `value`, if its parts are these.
-static Value findJoined(Value value, ArrayRef<Parts> parts) {
+static Value findJoined(SizeFacts &facts, Value value, ArrayRef<Parts> parts) {
   auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
   if (!collapse || collapse.getReassociationIndices() != getGroups(parts) ||
       collapse.getSrcType() !=
           expandType(cast<RankedTensorType>(value.getType()), parts) ||
-      !haveSizesOf(collapse.getSrc(), parts))
+      !haveSizesOf(facts, collapse.getSrc(), parts))
     return {};
   return collapse.getSrc();
 }
@@ -149,17 +144,18 @@ static Value findJoined(Value value, ArrayRef<Parts> parts) {
 
 /// True if the value was joined of these parts, or is computed point by point,
 /// or by a product, from something that was.
-static bool wasJoined(Value value, ArrayRef<Parts> parts, unsigned steps) {
+static bool wasJoined(SizeFacts &facts, Value value, ArrayRef<Parts> parts,
+                      unsigned steps) {
   if (!isParted(parts) || steps == 0)
     return false;
-  if (findJoined(value, parts))
+  if (findJoined(facts, value, parts))
     return true;
   auto op = value.getDefiningOp<linalg::LinalgOp>();
   if (!canExpand(op) || isa<linalg::FillOp>(op))
     return false;
   SmallVector<Parts> loops = getLoopParts(op, parts);
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    return wasJoined(input->get(),
+    return wasJoined(facts, input->get(),
                      getOperandParts(op.getMatchingIndexingMap(input), loops),
                      steps - 1);
   });
@@ -170,11 +166,11 @@ static bool wasJoined(Value value, ArrayRef<Parts> parts, unsigned steps) {
 //===----------------------------------------------------------------------===//
 
 /// An operand in its parts.
-static Value expandOperand(OpBuilder &builder, Location loc, Value value,
-                           ArrayRef<Parts> parts) {
+static Value expandOperand(OpBuilder &builder, SizeFacts &facts, Location loc,
+                           Value value, ArrayRef<Parts> parts) {
   if (!isParted(parts))
     return value;
-  if (Value joined = findJoined(value, parts))
+  if (Value joined = findJoined(facts, value, parts))
     return joined;
   auto type = expandType(cast<RankedTensorType>(value.getType()), parts);
   SmallVector<OpFoldResult> sizes;
@@ -213,8 +209,8 @@ static AffineMap expandMap(AffineMap map, ArrayRef<Parts> loops) {
 
 /// Writes the operation with a loop for each part; lists the operands that are
 /// reshaped now.
-static Value expandLoops(OpBuilder &builder, linalg::LinalgOp op,
-                         ArrayRef<Parts> ofResult,
+static Value expandLoops(OpBuilder &builder, SizeFacts &facts,
+                         linalg::LinalgOp op, ArrayRef<Parts> ofResult,
                          SmallVectorImpl<Value> &reshaped) {
   Location loc = op.getLoc();
   SmallVector<Parts> loops = getLoopParts(op, ofResult);
@@ -223,7 +219,7 @@ static Value expandLoops(OpBuilder &builder, linalg::LinalgOp op,
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     maps.push_back(expandMap(map, loops));
-    operands.push_back(expandOperand(builder, loc, operand.get(),
+    operands.push_back(expandOperand(builder, facts, loc, operand.get(),
                                      getOperandParts(map, loops)));
     if (operands.back() != operand.get())
       reshaped.push_back(operands.back());
@@ -239,20 +235,42 @@ static Value expandLoops(OpBuilder &builder, linalg::LinalgOp op,
   return generic.getResult(0);
 }
 
+/// What is known of sizes in front of all reshapes of the function.
+static SizeFacts collectFacts(func::FuncOp function) {
+  SizeFacts facts;
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return facts;
+  for (Operation &op : function.getBody().front()) {
+    if (auto assertion = dyn_cast<cf::AssertOp>(op))
+      facts.assume(assertion);
+    if (op.walk([](tensor::ExpandShapeOp) {
+            return WalkResult::interrupt();
+          }).wasInterrupted())
+      break;
+  }
+  return facts;
+}
+
 namespace {
 struct ExpandReshapesPass : impl::ExpandReshapesBase<ExpandReshapesPass> {
   void runOnOperation() override {
-    SmallVector<tensor::ExpandShapeOp> work;
     getOperation()->walk(
+        [&](func::FuncOp function) { expandFunction(function); });
+  }
+
+  void expandFunction(func::FuncOp function) {
+    SizeFacts facts = collectFacts(function);
+    SmallVector<tensor::ExpandShapeOp> work;
+    function.walk(
         [&](tensor::ExpandShapeOp expand) { work.push_back(expand); });
     while (!work.empty()) {
       tensor::ExpandShapeOp expand = work.pop_back_val();
-      if (!expandSource(expand, work))
+      if (!expandSource(facts, expand, work))
         ++numDeclined;
     }
   }
 
-  bool expandSource(tensor::ExpandShapeOp expand,
+  bool expandSource(SizeFacts &facts, tensor::ExpandShapeOp expand,
                     SmallVectorImpl<tensor::ExpandShapeOp> &work) {
     auto op = expand.getSrc().getDefiningOp<linalg::LinalgOp>();
     if (!canExpand(op) || isa<linalg::FillOp>(op))
@@ -272,11 +290,11 @@ struct ExpandReshapesPass : impl::ExpandReshapesBase<ExpandReshapesPass> {
         parts.push_back(
             Parts(llvm::map_range(group, [&](int64_t d) { return sizes[d]; })));
     }
-    if (!wasJoined(expand.getSrc(), parts, mostSteps))
+    if (!wasJoined(facts, expand.getSrc(), parts, mostSteps))
       return false;
     OpBuilder builder(expand);
     SmallVector<Value> reshaped;
-    Value result = expandLoops(builder, op, parts, reshaped);
+    Value result = expandLoops(builder, facts, op, parts, reshaped);
     for (Value value : reshaped)
       if (auto inner = value.getDefiningOp<tensor::ExpandShapeOp>())
         work.push_back(inner);

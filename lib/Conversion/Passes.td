@@ -366,6 +366,29 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
   ];
 }
 
+def MatchReshapes : Pass<"polynest-match-reshapes", "mlir::func::FuncOp"> {
+  let summary = "Reshape unknown sizes by groups of dimensions";
+  let description = [{
+    A chain of `tensor.collapse_shape`, `expand_shape`, `reshape` and casts, some
+    sizes of which are not known, becomes one reshape in which groups of
+    dimensions become groups of as many elements: none where the shapes are equal
+    in the end, else a collapse, an expand, or both.
+
+    Before: `reshape(collapse(%q : ?x?x?xf32) : ?xf32, [%d0 * %d1, %d2])`
+    After:  `collapse_shape %q [[0, 1], [2]]` with `%d0` to `%d2` sizes of `%q`
+
+    Legal where the sizes of each group are proven to have one product, by where
+    they come from and by `cf.assert` of `arith.cmpi eq` in front. Declines where
+    those of some group are not.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Chains that became one">,
+    Statistic<"numDeclined", "num-declined", "Reshapes left as they are">
+  ];
+}
+
 def ExpandReshapes : Pass<"polynest-expand-reshapes"> {
   let summary = "Give dimensions that were joined loops of their own";
   let description = [{

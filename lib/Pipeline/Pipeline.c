@@ -209,6 +209,7 @@ static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-guard-integer-division"},
     {.flag = "inline"},
     {.flag = "symbol-dce"},
+    {.flag = "polynest-match-reshapes", .anchor = ON_FUNC},
     {.flag = "polynest-expand-reshapes"},
     {.flag = "polynest-decompose-tensor-ops"},
     {.flag = "canonicalize"},
@@ -239,6 +240,7 @@ static const pn_pass_row_t s2_rows[] = {
 };
 
 static const pn_pass_row_t s3_rows[] = {
+    {.flag = "polynest-unify-sizes", .is_optimization = true},
     {.flag = "polynest-fold-views", .anchor = ON_FUNC, .is_optimization = true},
     {.flag = "polynest-eliminate-buffers",
      .anchor = ON_FUNC,

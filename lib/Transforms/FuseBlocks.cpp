@@ -32,7 +32,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polynest {
@@ -288,8 +287,9 @@ static void assignPlaces(Chain &chain) {
 }
 
 /// Bytes of what each block reads again: operands that the last common loop
-/// does not move, for one iteration of the loops around it.
-static uint64_t countSharedReads(Chain &chain) {
+/// does not move, for one iteration of the loops around it. Clears `isKnown` if
+/// that is a guess.
+static uint64_t countSharedReads(Chain &chain, bool &isKnown) {
   llvm::SmallMapVector<Value, uint64_t, 8> bytes;
   for (Nest &nest : chain.nests)
     for (const Access &access : nest.accesses) {
@@ -306,6 +306,7 @@ static uint64_t countSharedReads(Chain &chain) {
       for (unsigned l = 0; l + 1 < chain.depth; ++l)
         if (!isInvariantTo(access, nest.band[l].getInductionVar()))
           slice /= std::max<uint64_t>(1, estimateTrips(nest.band[l]));
+      isKnown &= type.hasStaticShape();
       uint64_t &most = bytes[access.base];
       most = std::max(most, slice);
     }
@@ -339,7 +340,8 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   if (whole <= cacheBytes)
     return "the buffers fit one core's cache";
   // What blocks read again stays in the cache beside their rows, if it can.
-  uint64_t shared = countSharedReads(chain);
+  bool isKnown = true;
+  uint64_t shared = countSharedReads(chain, isKnown);
   uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
   int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, mostRows);
   // Blocks of about equal size; a loop that is hardly longer than one stays.
@@ -361,7 +363,9 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   int64_t alone = int64_t(llvm::divideCeil(trips, mostRows));
   uint64_t again = saturatingMultiply(
       shared, uint64_t(std::max(blocks - alone, int64_t(0))));
-  if (again > saturatingMultiply(rowTraffic, uint64_t(trips)))
+  // Buffers grow with the product of two sizes: where one is not known, that is
+  // what counts.
+  if (isKnown && again > saturatingMultiply(rowTraffic, uint64_t(trips)))
     return "operands read by each block are larger than the buffers";
   return nullptr;
 }
@@ -369,24 +373,6 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
 //===----------------------------------------------------------------------===//
 // Transformation
 //===----------------------------------------------------------------------===//
-
-/// Lets operations take in what computes their indices.
-static void composeIndices(Operation *root) {
-  RewritePatternSet patterns(root->getContext());
-  AffineApplyOp::getCanonicalizationPatterns(patterns, root->getContext());
-  AffineForOp::getCanonicalizationPatterns(patterns, root->getContext());
-  AffineIfOp::getCanonicalizationPatterns(patterns, root->getContext());
-  AffineLoadOp::getCanonicalizationPatterns(patterns, root->getContext());
-  AffineStoreOp::getCanonicalizationPatterns(patterns, root->getContext());
-  SmallVector<Operation *> ops;
-  root->walk([&](Operation *op) {
-    if (isa<AffineApplyOp, AffineIfOp, AffineLoadOp, AffineStoreOp>(op))
-      ops.push_back(op);
-  });
-  GreedyRewriteConfig config;
-  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-  (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
-}
 
 /// Has the loop run as often as `change` makes of how often it does.
 static void changeTrips(AffineForOp loop,

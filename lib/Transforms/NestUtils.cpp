@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IntegerSet.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -398,6 +399,23 @@ std::optional<uint64_t> getInnerFootprint(Block *block, unsigned &depth) {
 //===----------------------------------------------------------------------===//
 // Changes
 //===----------------------------------------------------------------------===//
+
+void composeIndices(Operation *root) {
+  RewritePatternSet patterns(root->getContext());
+  AffineApplyOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineForOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineIfOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineLoadOp::getCanonicalizationPatterns(patterns, root->getContext());
+  AffineStoreOp::getCanonicalizationPatterns(patterns, root->getContext());
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<AffineApplyOp, AffineIfOp, AffineLoadOp, AffineStoreOp>(op))
+      ops.push_back(op);
+  });
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+}
 
 void moveWithinBlock(Operation *op, Operation *other) {
   Block *block = op->getBlock();

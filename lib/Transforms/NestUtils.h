@@ -180,6 +180,9 @@ unsigned takeNests(
 // Changes
 //===----------------------------------------------------------------------===//
 
+/// Lets operations inside of `root` take in what computes their indices.
+void composeIndices(mlir::Operation *root);
+
 /// Moves `op` before `other` of the same block; unlike Operation::moveBefore
 /// keeps the numbering of the block, so that many moves stay cheap.
 void moveWithinBlock(mlir::Operation *op, mlir::Operation *other);

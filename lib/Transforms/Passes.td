@@ -255,6 +255,26 @@ def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   ];
 }
 
+def UnifySizes : Pass<"polynest-unify-sizes", "mlir::ModuleOp"> {
+  let summary = "Take one value for sizes that are equal";
+  let description = [{
+    First pass of S3. Where an operation takes a size that is not known (a bound
+    of a loop, a size of a buffer or of a view), it takes the first value of the
+    function that is proven to be equal there: by where sizes come from, through
+    views and products, by `cf.assert` of `arith.cmpi eq` in front, and because
+    results have the sizes of `@f_shapes`. Sizes that are equal by chance alone
+    stay apart.
+
+    Before: `cf.assert(%q0 == %k0)  affine.for %b = 0 to %k0 {...}`
+    After:  `cf.assert(%q0 == %k0)  affine.for %b = 0 to %q0 {...}`
+    Declines functions of several blocks.
+  }];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Uses of sizes replaced">,
+    Statistic<"numDeclined", "num-declined", "Functions left as they are">
+  ];
+}
+
 def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
   let summary = "End loops over columns where a mask hides the rest";
   let description = [{

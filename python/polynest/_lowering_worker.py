@@ -98,8 +98,9 @@ def lower(text: str, locations: bool) -> dict:
         torch_dialect.register_dialect(context)
         try:
             module = ir.Module.parse(text)
+            sizes = _rewrites.equal_sizes(module)
             PassManager.parse(PIPELINE).run(module.operation)
-            _rewrites.rewrite_module(module)
+            _rewrites.rewrite_module(module, sizes)
             # Attributes of the torch dialect mean nothing to the compiler
             # and its parser refuses them.
             for op in module.body.operations:

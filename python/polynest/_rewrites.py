@@ -387,8 +387,52 @@ _REWRITES = {
 }
 
 
-def rewrite_module(module) -> None:
-    """Applies every rewrite of this file to a module."""
+def equal_sizes(module) -> dict[str, list[list[int]]]:
+    """Which sizes of arguments are equal, as the frontend has found: for each
+    function, lists of argument, dimension, argument, dimension, and so on.
+    torch-mlir's passes drop the attribute that says so."""
+    return {
+        op.name.value: [
+            list(places)
+            for places in op.operation.attributes["torch.equal_sizes"]
+        ]
+        for op in module.body.operations
+        if "torch.equal_sizes" in op.operation.attributes
+    }
+
+
+def _assert_sizes(function, sizes: list[list[int]]) -> None:
+    """Says so at the start: with one size for all, nests and reshapes of several
+    arguments match."""
+    from torch_mlir.dialects import cf
+
+    block = function.regions[0].blocks[0]
+    b = _Builder(function)
+    with b.ir.InsertionPoint.at_block_begin(block), b.location:
+        for places in sizes:
+            (first, d), *others = zip(places[::2], places[1::2])
+            size = b.size(block.arguments[first], d)
+            for argument, other in others:
+                equal = b.arith.CmpIOp(
+                    b.arith.CmpIPredicate.eq,
+                    size,
+                    b.size(block.arguments[argument], other),
+                )
+                cf.AssertOp(
+                    equal.result,
+                    f"sizes differ: dimension {d} of input {first} and "
+                    f"dimension {other} of input {argument} must be equal",
+                )
+
+
+def rewrite_module(
+    module, sizes: dict[str, list[list[int]]] | None = None
+) -> None:
+    """Applies every rewrite of this file to a module; `sizes` is what
+    `equal_sizes` found before torch-mlir's passes ran."""
+    for op in module.body.operations:
+        if sizes and op.name.value in sizes:
+            _assert_sizes(op.operation, sizes[op.name.value])
     found: list = []
     _collect(module.operation, found)
     for op in found:

@@ -493,6 +493,7 @@ class _RegionGraph:
         self.sources: list[torch.fx.Node] = []
         self.map: dict[torch.fx.Node, torch.fx.Node] = {}
         self.sizes: dict[Any, tuple[torch.fx.Node, int]] = {}
+        self.places: dict[Any, list[int]] = {}
         self.last: torch.fx.Node | None = None
 
     def build(self) -> tuple[torch.fx.Graph, list[Result]]:
@@ -518,6 +519,11 @@ class _RegionGraph:
         self.graph.output(tuple(values))
         self._mark_places()
         return self.graph, results
+
+    def equal_sizes(self) -> list[list[int]]:
+        """Sizes of arguments that Dynamo guards to be equal: argument,
+        dimension, argument, dimension, and so on."""
+        return [places for places in self.places.values() if len(places) > 2]
 
     def _lookup(self, node: torch.fx.Node) -> Any:
         if node not in self.map and is_symbolic_scalar(node):
@@ -594,6 +600,9 @@ class _RegionGraph:
         for d, size in enumerate(inner.shape):
             if _static(size) is None:
                 self.sizes.setdefault(size.node.expr, (node, d))
+                self.places.setdefault(size.node.expr, []).extend(
+                    [len(self.arguments) - 1, d]
+                )
         if view is not None:
             back = _inverse(view.order)
             node = self._call(
@@ -744,7 +753,9 @@ def _short(message: str) -> str:
 _IMPORT_LOCK = threading.Lock()
 
 
-def _import(graph: torch.fx.Graph, entry: str) -> str:
+def _import(
+    graph: torch.fx.Graph, entry: str, equal_sizes: list[list[int]]
+) -> str:
     from torch_mlir import ir
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras.fx_importer import FxImporter
@@ -760,6 +771,11 @@ def _import(graph: torch.fx.Graph, entry: str) -> str:
             function.attributes["torch.assume_strict_symbolic_shapes"] = (
                 ir.UnitAttr.get()
             )
+            # What torch-mlir does not ask for; see _rewrites.py.
+            if equal_sizes:
+                function.attributes["torch.equal_sizes"] = ir.ArrayAttr.get(
+                    [ir.DenseI64ArrayAttr.get(places) for places in equal_sizes]
+                )
         return importer.module.operation.get_asm(enable_debug_info=True)
 
 
@@ -779,7 +795,7 @@ def lower_region(
     graph, results = builder.build()
     holder = torch.fx.GraphModule(torch.nn.Module(), graph)
     try:
-        text = _import(holder.graph, entry)
+        text = _import(holder.graph, entry, builder.equal_sizes())
     except RegionRefused:
         raise
     except Exception as error:

@@ -9,7 +9,7 @@ import torch
 from conftest import bound, compiled
 
 import polynest
-from polynest import threads
+from polynest import errors, threads
 
 MAX = "arith.maximumf"
 # The lowest and the highest distance of columns that a row keeps.
@@ -366,3 +366,46 @@ def test_gradients_of_the_fused_operator(fresh_torch, heads, columns, options):
     assert polynest.report().count("compiled whole") == 2
     for mine, right in zip(got, exact):
         close(mine.numpy(), right.numpy(), 16 * (ROWS + columns))
+
+
+@pytest.mark.parametrize("causal, keys", [(False, "others"),
+                                          (True, "as many")])
+def test_unknown_sizes_in_torch(fresh_torch, causal, keys, tmp_path):
+    """One program for all sizes runs block by block: no buffer holds all scores.
+    Sizes that are equal in the first call alone may differ in others."""
+    def attend(q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=causal, scale=0.25)
+
+    function = compiled(attend, dynamic=True, options={"dump": str(tmp_path)})
+    shapes = [(2, 3, 200, 16), (3, 2, 333, 24), (2, 5, 64, 8), (4, 4, 31, 16),
+              (2, 2, 2, 5)]
+    for number, (batch, heads, rows, size) in enumerate(shapes):
+        columns = rows if keys == "as many" else rows + 7 + 60 * (number % 2)
+        if keys == "others" and number == 0 and not causal:
+            columns = rows + heads
+        args = [torch.from_numpy(data((batch, heads, n, size), n + seed))
+                for seed, n in enumerate((rows, columns, columns))]
+        with torch.no_grad():
+            got = function(*args)
+            exact = attend(*(x.double() for x in args))
+        close(got.numpy(), exact.numpy(), columns + size)
+    # Of two shapes, Dynamo compiles again where sizes begin to differ.
+    stages = [path.read_text() for path in tmp_path.rglob("*s3*")]
+    assert stages
+    for text in stages:
+        allocs = [line for line in text.splitlines() if "memref.alloc" in line]
+        assert any("x?xf32>" in line for line in allocs)
+        assert not any("memref<?x?x?x?xf32>" in line for line in allocs), allocs
+
+
+def test_sizes_that_differ():
+    """What assertions say of sizes is asked before anything is done."""
+    text = attention("?", "?", "?", 16)
+    program = polynest.compile(text)
+    q, k, v = (data((2, 90, 16), seed) for seed in range(3))
+    for wrong in ([q, k[:1], v], [q, k, v[:1]], [q, k, v[:, :50]],
+                  [q[:1], k, v]):
+        with pytest.raises(errors.ProgramAssertionError, match="sizes differ"):
+            program(*wrong)
+    close(program(q, k, v), reference(q, k, v, "none", None), 106)

@@ -2,10 +2,11 @@
 // layer gets loops for batch and row, with the pointwise operation behind it
 // (@linear), and the part of the reshape that the last dimension has stays
 // (@heads); one size of a group may be dynamic (@dynamic), several where they are
-// read from what was joined (@sizes). Left as it is: what was not joined
-// (@plain), was joined otherwise (@otherwise, @swapped: both sizes unknown), has other uses (@used), asks for an
-// index (@indexed), or is parted in the last dimension alone (@last) or by 1
-// (@unit). A second run changes nothing.
+// read from what was joined (@sizes) or asserted to be equal (@asserted). Left as
+// it is: what was not joined (@plain), was joined otherwise (@otherwise, @swapped:
+// both sizes unknown), has other uses (@used), asks for an index (@indexed), or is
+// parted in the last dimension alone (@last) or by 1 (@unit). A second run changes
+// nothing.
 // RUN: polynest-opt %s --polynest-expand-reshapes --canonicalize --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=MAPS < %t.once
@@ -95,6 +96,34 @@ func.func @sizes(%x: tensor<?x?x7xf32>, %w: tensor<7x4xf32>, %f: tensor<?x4xf32>
   %m = linalg.matmul ins(%a, %w : tensor<?x7xf32>, tensor<7x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
   %r = tensor.expand_shape %m [[0, 1], [2]] output_shape [%d0, %d1, 4] : tensor<?x4xf32> into tensor<?x?x4xf32>
   return %r : tensor<?x?x4xf32>
+}
+
+// CHECK-LABEL: func @asserted
+//  CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x?x5x7xf32>, %[[Y:[a-z0-9]+]]: tensor<?x?x7x4xf32>
+//   CHECK-NOT: collapse_shape
+//       CHECK: linalg.generic {{.+}} ins(%[[X]], %[[Y]] :
+//   CHECK-NOT: _shape
+//       CHECK: return
+func.func @asserted(%x: tensor<?x?x5x7xf32>, %y: tensor<?x?x7x4xf32>) -> tensor<?x?x5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x0 = tensor.dim %x, %c0 : tensor<?x?x5x7xf32>
+  %x1 = tensor.dim %x, %c1 : tensor<?x?x5x7xf32>
+  %y0 = tensor.dim %y, %c0 : tensor<?x?x7x4xf32>
+  %y1 = tensor.dim %y, %c1 : tensor<?x?x7x4xf32>
+  %same0 = arith.cmpi eq, %x0, %y0 : index
+  cf.assert %same0, "batches differ"
+  %same1 = arith.cmpi eq, %y1, %x1 : index
+  cf.assert %same1, "heads differ"
+  %a = tensor.collapse_shape %x [[0, 1], [2], [3]] : tensor<?x?x5x7xf32> into tensor<?x5x7xf32>
+  %b = tensor.collapse_shape %y [[0, 1], [2], [3]] : tensor<?x?x7x4xf32> into tensor<?x7x4xf32>
+  %n = arith.muli %x0, %x1 : index
+  %e = tensor.empty(%n) : tensor<?x5x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32>
+  %m = linalg.batch_matmul ins(%a, %b : tensor<?x5x7xf32>, tensor<?x7x4xf32>) outs(%f : tensor<?x5x4xf32>) -> tensor<?x5x4xf32>
+  %r = tensor.expand_shape %m [[0, 1], [2], [3]] output_shape [%x0, %x1, 5, 4] : tensor<?x5x4xf32> into tensor<?x?x5x4xf32>
+  return %r : tensor<?x?x5x4xf32>
 }
 
 // CHECK-LABEL: func @swapped

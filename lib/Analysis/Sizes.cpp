@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Analysis/Sizes.cpp: see the header.
+
+#include "Analysis/Sizes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+using namespace mlir;
+
+namespace polynest {
+
+/// Longer products, and questions that take more steps, count as unknown.
+static constexpr size_t kMostParts = 8;
+static constexpr unsigned kMostSteps = 512;
+static constexpr unsigned kDeepestKnown = 64;
+
+static SizeProduct constantProduct(int64_t factor) { return {factor, {}}; }
+static SizeProduct unknownProduct(UnknownSize size) { return {1, {size}}; }
+
+std::optional<SizeProduct> multiply(const SizeProduct &a,
+                                    const SizeProduct &b) {
+  SizeProduct product;
+  if (__builtin_mul_overflow(a.factor, b.factor, &product.factor) ||
+      a.unknown.size() + b.unknown.size() > kMostParts)
+    return std::nullopt;
+  // Nothing is left of what is multiplied by 0.
+  if (product.factor == 0)
+    return product;
+  product.unknown = a.unknown;
+  product.unknown.append(b.unknown);
+  llvm::sort(product.unknown);
+  return product;
+}
+
+bool isMultiple(const SizeProduct &a, const SizeProduct &b) {
+  return b.factor != 0 && a.factor % b.factor == 0 &&
+         std::includes(a.unknown.begin(), a.unknown.end(), b.unknown.begin(),
+                       b.unknown.end());
+}
+
+/// One number, times nothing.
+static const UnknownSize *getOnly(const SizeProduct &product) {
+  return product.factor == 1 && product.unknown.size() == 1
+             ? &product.unknown.front()
+             : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// What is known
+//===----------------------------------------------------------------------===//
+
+SizeProduct SizeFacts::lookUp(const UnknownSize &size, unsigned depth) {
+  auto it = known.find(size.key());
+  if (it == known.end() || depth > kDeepestKnown)
+    return unknownProduct(size);
+  SizeProduct product = constantProduct(it->second.factor);
+  SmallVector<UnknownSize, 2> parts = it->second.unknown;
+  for (const UnknownSize &part : parts) {
+    std::optional<SizeProduct> next =
+        multiply(product, lookUp(part, depth + 1));
+    if (!next)
+      return unknownProduct(size);
+    product = std::move(*next);
+  }
+  // The way is shorter next time.
+  known[size.key()] = product;
+  return product;
+}
+
+bool SizeFacts::assumeEqual(const SizeProduct &a, const SizeProduct &b) {
+  if (a == b)
+    return false;
+  const SizeProduct *other = &a;
+  const UnknownSize *size = getOnly(b);
+  if (!size || llvm::is_contained(a.unknown, *size)) {
+    other = &b;
+    size = getOnly(a);
+  }
+  // Numbers become constants, not the other way round.
+  if (!size || llvm::is_contained(other->unknown, *size))
+    return false;
+  known.insert({size->key(), *other});
+  return true;
+}
+
+bool SizeFacts::assume(cf::AssertOp op) {
+  auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return false;
+  Type type = compare.getLhs().getType();
+  if (!type.isIndex() && !type.isInteger(64))
+    return false;
+  SizeProduct a = of(OpFoldResult(compare.getLhs()));
+  bool isWhole = steps > 0;
+  SizeProduct b = of(OpFoldResult(compare.getRhs()));
+  // A question that was given up names what operations may yet be changed.
+  return isWhole && steps > 0 && assumeEqual(a, b);
+}
+
+void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
+  if (!shapes || !shapes.getBody().hasOneBlock() || entry.isExternal())
+    return;
+  SmallVector<SizeProduct> sources;
+  SmallVector<UnknownSize> targets;
+  for (BlockArgument argument : entry.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    bool isResult =
+        entry.getArgAttr(argument.getArgNumber(), "polynest.result") != nullptr;
+    if (!type) {
+      if (argument.getType().isIntOrIndex())
+        sources.push_back(unknownProduct({argument, -1}));
+      continue;
+    }
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!isResult)
+        sources.push_back(of(argument, d));
+      else if (type.isDynamicDim(d))
+        targets.push_back({argument, d});
+    }
+  }
+  Block &body = shapes.getBody().front();
+  OperandRange returned = body.getTerminator()->getOperands();
+  if (sources.size() != body.getNumArguments() ||
+      targets.size() != returned.size())
+    return;
+  for (auto [argument, source] : llvm::zip_equal(body.getArguments(), sources))
+    known.insert({UnknownSize{argument, -1}.key(), source});
+  for (auto [target, value] : llvm::zip_equal(targets, returned))
+    assumeEqual(of(OpFoldResult(value)), unknownProduct(target));
+}
+
+//===----------------------------------------------------------------------===//
+// Where sizes come from
+//===----------------------------------------------------------------------===//
+
+SizeProduct SizeFacts::of(OpFoldResult size) {
+  steps = kMostSteps;
+  if (auto attr = dyn_cast<Attribute>(size))
+    return constantProduct(cast<IntegerAttr>(attr).getInt());
+  return ofValue(cast<Value>(size));
+}
+
+SizeProduct SizeFacts::of(Value shaped, int64_t d) {
+  steps = kMostSteps;
+  return ofShaped(shaped, d);
+}
+
+SizeProduct SizeFacts::ofValue(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return constantProduct(*constant);
+  Operation *op = value.getDefiningOp();
+  if (op && op->getNumResults() == 1 && steps > 0) {
+    --steps;
+    if (std::optional<SizeProduct> product = ofNumber(op))
+      return *product;
+  }
+  return lookUp({value, -1});
+}
+
+/// A number that is computed of others.
+std::optional<SizeProduct> SizeFacts::ofNumber(Operation *op) {
+  auto isWide = [](Type type) { return type.isIndex() || type.isInteger(64); };
+  if (isa<tensor::DimOp, memref::DimOp>(op)) {
+    std::optional<int64_t> d = getConstantIntValue(op->getOperand(1));
+    auto type = dyn_cast<ShapedType>(op->getOperand(0).getType());
+    if (!d || !type || !type.hasRank() || *d < 0 || *d >= type.getRank())
+      return std::nullopt;
+    return ofShaped(op->getOperand(0), *d);
+  }
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
+    if (!isWide(cast.getIn().getType()) || !isWide(cast.getType()))
+      return std::nullopt;
+    return ofValue(cast.getIn());
+  }
+  if (auto product = dyn_cast<arith::MulIOp>(op)) {
+    if (!isWide(product.getType()))
+      return std::nullopt;
+    return multiply(ofValue(product.getLhs()), ofValue(product.getRhs()));
+  }
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    return ofExpression(apply.getAffineMap().getResult(0),
+                        apply.getMapOperands(),
+                        apply.getAffineMap().getNumDims());
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    auto elements = extract.getTensor().getDefiningOp<tensor::FromElementsOp>();
+    if (!elements || extract.getIndices().size() != 1)
+      return std::nullopt;
+    std::optional<int64_t> i = getConstantIntValue(extract.getIndices()[0]);
+    if (!i || *i < 0 || size_t(*i) >= elements.getElements().size() ||
+        !isWide(extract.getType()))
+      return std::nullopt;
+    return ofValue(elements.getElements()[*i]);
+  }
+  return std::nullopt;
+}
+
+std::optional<SizeProduct>
+SizeFacts::ofExpression(AffineExpr expr, ValueRange operands, unsigned dims) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constantProduct(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return ofValue(operands[dim.getPosition()]);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return ofValue(operands[dims + symbol.getPosition()]);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<SizeProduct> a = ofExpression(binary.getLHS(), operands, dims);
+  std::optional<SizeProduct> b = ofExpression(binary.getRHS(), operands, dims);
+  if (!a || !b)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Mul)
+    return multiply(*a, *b);
+  bool divides = binary.getKind() == AffineExprKind::FloorDiv ||
+                 binary.getKind() == AffineExprKind::CeilDiv;
+  if (!divides || !b->isConstant() || b->factor <= 0 ||
+      a->factor % b->factor != 0)
+    return std::nullopt;
+  a->factor /= b->factor;
+  return a;
+}
+
+/// The elements of a tensor that says what shape another gets.
+static Value getShapeElement(Value shape, int64_t d) {
+  auto elements = shape.getDefiningOp<tensor::FromElementsOp>();
+  if (!elements || size_t(d) >= elements.getElements().size())
+    return {};
+  return elements.getElements()[d];
+}
+
+/// Size `d` of what the operation makes, but for those that hand on the size of
+/// an operand.
+std::optional<SizeProduct> SizeFacts::ofDefined(Operation *op, int64_t d) {
+  auto ofMixed = [&](OpFoldResult size) -> SizeProduct {
+    if (auto attr = dyn_cast<Attribute>(size))
+      return constantProduct(cast<IntegerAttr>(attr).getInt());
+    return ofValue(cast<Value>(size));
+  };
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    return ofMixed(empty.getMixedSizes()[d]);
+  if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    return ofValue(op->getOperand(type.getDynamicDimIndex(d)));
+  }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return ofMixed(expand.getMixedOutputShape()[d]);
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+    return ofMixed(expand.getMixedOutputShape()[d]);
+  if (auto view = dyn_cast<memref::ReinterpretCastOp>(op))
+    return ofMixed(view.getMixedSizes()[d]);
+  // Of slices, those that keep all dimensions.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    if (slice.getSourceType().getRank() == slice.getType().getRank())
+      return ofMixed(slice.getMixedSizes()[d]);
+  if (auto slice = dyn_cast<memref::SubViewOp>(op))
+    if (slice.getSourceType().getRank() == slice.getType().getRank())
+      return ofMixed(slice.getMixedSizes()[d]);
+  if (auto reshape = dyn_cast<tensor::ReshapeOp>(op))
+    if (Value size = getShapeElement(reshape.getShape(), d))
+      return ofValue(size);
+  auto ofGroup =
+      [&](Value source,
+          ArrayRef<ReassociationIndices> groups) -> std::optional<SizeProduct> {
+    std::optional<SizeProduct> product = constantProduct(1);
+    for (int64_t i : groups[d])
+      if (product)
+        product = multiply(*product, ofShaped(source, i));
+    return product;
+  };
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return ofGroup(collapse.getSrc(), collapse.getReassociationIndices());
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
+    return ofGroup(collapse.getSrc(), collapse.getReassociationIndices());
+  return std::nullopt;
+}
+
+/// The value that the operation's result has the shape of; null if there is
+/// none. `d` becomes the dimension there.
+static Value getShapeSource(OpResult result, int64_t &d) {
+  Operation *op = result.getOwner();
+  if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
+    return style.getTiedOpOperand(result)->get();
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return cast.getSource();
+  if (auto cast = dyn_cast<memref::CastOp>(op))
+    return cast.getSource();
+  if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+    d = cast<AffineDimExpr>(transpose.getPermutation().getResult(d))
+            .getPosition();
+    return transpose.getIn();
+  }
+  return {};
+}
+
+SizeProduct SizeFacts::ofShaped(Value value, int64_t d) {
+  while (true) {
+    auto type = dyn_cast<ShapedType>(value.getType());
+    if (!type || !type.hasRank())
+      break;
+    if (!type.isDynamicDim(d))
+      return constantProduct(type.getDimSize(d));
+    auto result = dyn_cast<OpResult>(value);
+    if (!result || steps == 0)
+      break;
+    --steps;
+    if (Value source = getShapeSource(result, d)) {
+      value = source;
+      continue;
+    }
+    if (std::optional<SizeProduct> product = ofDefined(result.getOwner(), d))
+      return *product;
+    break;
+  }
+  return lookUp({value, d});
+}
+
+} // namespace polynest
