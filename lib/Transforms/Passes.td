@@ -276,7 +276,7 @@ def UnifySizes : Pass<"polynest-unify-sizes", "mlir::ModuleOp"> {
 }
 
 def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
-  let summary = "End loops over columns where a mask hides the rest";
+  let summary = "Leave out columns that a mask hides";
   let description = [{
     Where a condition on indices puts -inf in all columns behind some place, in
     all rows of a block, the nests that make, use and sum up these columns leave
@@ -288,6 +288,11 @@ def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
     After:  `for ib { for i, j in 0..64*ib+64 { s[i,j] = .. }
              for i, j in 64*ib..64*ib+64 { s[i,j] = j > 64*ib+i ? -inf : s[i,j] }
              for i, j in 0..64*ib+64 { .. } }`
+
+    Where a second condition does so for all columns in front of some place (a
+    sliding window), loops begin there, counted from 0, from the first block on in
+    which that is so; the blocks before it run in a loop of their own. The number
+    of columns may be unknown where it is that of the rows.
 
     Legal if all that uses these columns would not change: the maximum with -inf,
     a sum of exp(-inf - maximum), and a sum of such exponentials (or these over

@@ -1,4 +1,4 @@
-//===- TrimLoops.cpp - loops end where a mask hides the rest --------------===//
+//===- TrimLoops.cpp - loops over columns that a mask leaves --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: scores that a condition on their indices replaces by -inf (a causal
@@ -16,10 +16,13 @@
 //     of 0 * v over what is left out, for v may be NaN or infinite.
 // Values are the same, also those of rows that are NaN.
 // Profitable when: the bound is below the number of columns in some block.
-// Limits: one condition of the form column >= linear function of outer loops;
-// -inf itself (a mask that adds finite numbers, or -inf, hides nothing);
-// buffers of static size; upper bounds only.
-// Cost: operations of blocks that hold such a select.
+// Columns in front, which a window hides, are left out likewise, from the block
+// on in which all rows have some: the blocks before it run in a loop of their
+// own. Limits: one condition of the form column >= linear function of outer
+// loops, and one of the form column <= such a function; -inf itself (a mask
+// that adds finite numbers, or -inf, hides nothing); where the number of
+// columns is not known, it has to be that of the rows, of which whole blocks
+// end within it. Cost: operations of blocks that hold such a select.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -62,9 +65,24 @@ namespace {
 /// A bound of the columns: a linear function of values from outside of the
 /// block.
 struct Bound {
+  /// Factors of values from outside of the block, and what is added to them.
+  SmallVector<std::pair<int64_t, Value>> terms;
+  int64_t constant = 0;
+  IntegerRange range;
+  /// The same as a map.
   AffineMap map;
   SmallVector<Value> operands;
-  IntegerRange range;
+};
+
+/// How often a loop from 0 by steps of 1 runs: a number, or a value.
+struct LoopEnd {
+  int64_t number = -1;
+  Value value;
+
+  bool operator==(const LoopEnd &other) const {
+    return number == other.number && value == other.value;
+  }
+  bool operator!=(const LoopEnd &other) const { return !(*this == other); }
 };
 
 /// A select that puts -inf in masked columns of a buffer.
@@ -74,10 +92,13 @@ struct Mask {
   /// What columns have that are not masked.
   Value kept;
   AffineForOp column;
-  /// From here on all rows of the block are masked; before `first` none is.
+  /// From `end` on all rows of the block are masked; before `first` none is by
+  /// the same condition, which is the only one where `isOnly`.
+  bool hasEnd = false, isOnly = false;
   Bound end, first;
-  /// The condition decides `first`, too.
-  bool isOnly = false;
+  /// All rows are masked before this column.
+  bool hasStart = false;
+  Bound start;
 };
 
 /// What masked columns of a buffer, or a value computed from them, hold.
@@ -96,7 +117,7 @@ struct HiddenBuffer {
   unsigned dim = 0;
   HiddenValue value;
   /// Of each other dimension, how many rows are stored.
-  SmallVector<int64_t, 4> rows;
+  SmallVector<LoopEnd, 4> rows;
 };
 
 /// A sum of zeros times `factor` over the columns of `loop`.
@@ -183,38 +204,99 @@ static void collectReasons(Value condition, bool wanted,
   }
 }
 
+/// A bound as a map of values.
+static void makeMap(Bound &bound, MLIRContext *context) {
+  bound.operands.clear();
+  AffineExpr expr = getAffineConstantExpr(bound.constant, context);
+  for (auto [factor, value] : bound.terms) {
+    expr = expr + getAffineDimExpr(bound.operands.size(), context) * factor;
+    bound.operands.push_back(value);
+  }
+  bound.map = AffineMap::get(bound.operands.size(), 0, expr);
+  canonicalizeMapAndOperands(&bound.map, &bound.operands);
+}
+
 /// The value of `sum` over `terms`, of which those that `nest` moves take their
 /// highest or lowest value; none where that is not known.
 static std::optional<Bound> makeBound(ArrayRef<std::pair<int64_t, Value>> terms,
                                       int64_t constant, Operation *nest,
                                       bool highest) {
-  MLIRContext *context = nest->getContext();
+  constexpr int64_t mostValue = int64_t(1) << 48, mostFactor = 1 << 20;
+  constexpr __int128 mostSum = __int128(1) << 60;
   Bound bound;
-  bound.range = {constant, constant};
-  AffineExpr expr = getAffineConstantExpr(constant, context);
+  __int128 sumLow = constant, sumHigh = constant, sum = constant;
   for (auto [factor, value] : terms) {
     if (factor == 0)
       continue;
     IntegerRange range = rangeOfValue(value);
-    constexpr int64_t most = int64_t(1) << 40;
-    if (!range.isBounded() || range.low < -most || range.high > most ||
-        factor < -most / (1 << 20) || factor > most / (1 << 20))
+    if (!range.isBounded() || range.low < -mostValue ||
+        range.high > mostValue || factor < -mostFactor || factor > mostFactor)
       return std::nullopt;
-    int64_t low = std::min(factor * range.low, factor * range.high);
-    int64_t high = std::max(factor * range.low, factor * range.high);
+    __int128 low = __int128(factor) * (factor > 0 ? range.low : range.high);
+    __int128 high = __int128(factor) * (factor > 0 ? range.high : range.low);
     if (nest->isAncestor(value.getParentBlock()->getParentOp())) {
-      expr = expr + (highest ? high : low);
       (highest ? low : high) = highest ? high : low;
+      sum += low;
     } else {
-      expr = expr + getAffineDimExpr(bound.operands.size(), context) * factor;
-      bound.operands.push_back(value);
+      bound.terms.push_back({factor, value});
     }
-    bound.range.low += low;
-    bound.range.high += high;
+    sumLow += low;
+    sumHigh += high;
   }
-  bound.map = AffineMap::get(bound.operands.size(), 0, expr);
-  canonicalizeMapAndOperands(&bound.map, &bound.operands);
+  if (sumLow < -mostSum || sumHigh > mostSum || sum < -mostSum || sum > mostSum)
+    return std::nullopt;
+  bound.constant = int64_t(sum);
+  bound.range = {int64_t(sumLow), int64_t(sumHigh)};
+  makeMap(bound, nest->getContext());
   return bound;
+}
+
+/// How often a loop from 0 by steps of 1 runs, if that is a constant or a value
+/// as it is.
+static std::optional<LoopEnd> getEnd(AffineForOp loop) {
+  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+      loop.getStepAsInt() != 1)
+    return std::nullopt;
+  if (loop.hasConstantUpperBound())
+    return LoopEnd{loop.getConstantUpperBound(), {}};
+  AffineMap map = loop.getUpperBoundMap();
+  if (map.getNumResults() != 1 || map.getNumInputs() != 1 ||
+      !isa<AffineDimExpr, AffineSymbolExpr>(map.getResult(0)))
+    return std::nullopt;
+  return LoopEnd{-1, loop.getUpperBoundOperands()[0]};
+}
+
+/// The size of a buffer's dimension.
+static LoopEnd getSize(Value memref, unsigned d) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(d))
+    return {type.getDimSize(d), {}};
+  // Sizes come first among the operands of an allocation.
+  return {-1, memref.getDefiningOp()->getOperand(type.getDynamicDimIndex(d))};
+}
+
+/// True if the bound is proven not to lie behind `size`.
+static bool isWithin(const Bound &bound, const LoopEnd &size) {
+  if (!size.value)
+    return bound.range.high <= size.number;
+  // Blocks of a loop that runs as often as there are whole ones.
+  if (bound.terms.size() != 1)
+    return false;
+  auto [factor, index] = bound.terms.front();
+  AffineForOp loop = getForInductionVarOwner(index);
+  if (!loop || loop.getStepAsInt() != 1 ||
+      loop.getUpperBoundMap().getNumResults() != 1 ||
+      loop.getUpperBoundOperands().size() != 1 ||
+      loop.getUpperBoundOperands()[0] != size.value)
+    return false;
+  auto count =
+      dyn_cast<AffineBinaryOpExpr>(loop.getUpperBoundMap().getResult(0));
+  auto rows = count && count.getKind() == AffineExprKind::FloorDiv
+                  ? dyn_cast<AffineConstantExpr>(count.getRHS())
+                  : AffineConstantExpr();
+  // factor * (size / rows - 1) + constant <= size
+  return rows && isa<AffineDimExpr, AffineSymbolExpr>(count.getLHS()) &&
+         factor > 0 && factor <= rows.getValue() && bound.constant <= factor;
 }
 
 /// The loop from 0 by steps of 1 that an index stands for.
@@ -222,19 +304,14 @@ static AffineForOp getRun(AffineMap map, ValueRange operands, unsigned d) {
   auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
   AffineForOp loop = dim ? getForInductionVarOwner(operands[dim.getPosition()])
                          : AffineForOp();
-  return loop && loop.hasConstantBounds() &&
-                 loop.getConstantLowerBound() == 0 && loop.getStepAsInt() == 1
-             ? loop
-             : AffineForOp();
+  return loop && getEnd(loop) ? loop : AffineForOp();
 }
 
 /// The same, if it sweeps the dimension.
 static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
-                            MemRefType type) {
+                            Value memref) {
   AffineForOp loop = getRun(map, operands, d);
-  return loop && loop.getConstantUpperBound() == type.getDimSize(d)
-             ? loop
-             : AffineForOp();
+  return loop && *getEnd(loop) == getSize(memref, d) ? loop : AffineForOp();
 }
 
 /// The nest directly in `block` around `op`.
@@ -242,13 +319,13 @@ static AffineForOp getNest(Block *block, Operation *op) {
   return dyn_cast_or_null<AffineForOp>(block->findAncestorOpInBlock(*op));
 }
 
-/// A private buffer of static size with plain accesses only.
+/// A private buffer with plain accesses only.
 static bool isPlainBuffer(Value memref) {
   Operation *op = memref.getDefiningOp();
   if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(op))
     return false;
   auto type = cast<MemRefType>(memref.getType());
-  return type.hasStaticShape() && type.getLayout().isIdentity() &&
+  return type.getLayout().isIdentity() &&
          llvm::all_of(memref.getUsers(), [&](Operation *user) {
            auto store = dyn_cast<AffineStoreOp>(user);
            return isa<AffineLoadOp>(user) ||
@@ -260,6 +337,39 @@ static bool isNegativeInfinity(Value value) {
   APFloat constant(0.0f);
   return matchPattern(value, m_ConstantFloat(&constant)) &&
          constant.isInfinity() && constant.isNegative();
+}
+
+/// Takes what a reason says about columns: where it begins, or ends, to hold.
+static void addReason(Mask &mask, AffineForOp nest, ArrayRef<Value> operands,
+                      ArrayRef<int64_t> flat) {
+  int64_t factor = 0;
+  SmallVector<std::pair<int64_t, Value>> before, behind;
+  for (auto [value, by] : llvm::zip(operands, flat)) {
+    if (value == mask.column.getInductionVar()) {
+      factor += by;
+      continue;
+    }
+    before.push_back({by, value});
+    behind.push_back({-by, value});
+  }
+  // The reason is column - bound.
+  if (factor == 1 && !mask.hasEnd) {
+    auto end = makeBound(behind, -flat.back(), nest, /*highest=*/true);
+    auto first = makeBound(behind, -flat.back(), nest, /*highest=*/false);
+    if (!end || !first)
+      return;
+    mask.hasEnd = true;
+    mask.end = *end;
+    mask.first = *first;
+  }
+  // The reason is bound - column; the first column that may stay is the next.
+  if (factor == -1 && !mask.hasStart) {
+    auto start = makeBound(before, flat.back() + 1, nest, /*highest=*/false);
+    if (!start)
+      return;
+    mask.hasStart = true;
+    mask.start = *start;
+  }
 }
 
 /// Looks for a mask behind the store; false if there is none.
@@ -276,7 +386,7 @@ static bool matchMask(AffineStoreOp store, Mask &mask) {
   mask.kept = wanted ? mask.select.getFalseValue() : mask.select.getTrueValue();
   AffineForOp nest = getNest(alloc->getBlock(), store);
   mask.column = dyn_cast<AffineForOp>(store->getParentOp());
-  if (!nest || !mask.column || !mask.column.hasConstantBounds())
+  if (!nest || !mask.column || !getEnd(mask.column))
     return false;
   AffineValueBuilder builder(store);
   SmallVector<AffineExpr> reasons;
@@ -291,26 +401,9 @@ static bool matchMask(AffineStoreOp store, Mask &mask) {
     if (failed(getFlattenedAffineExpr(reason, dims, symbols, &flat)) ||
         flat.size() != operands.size() + 1)
       continue;
-    // The reason is column - bound.
-    int64_t factor = 0;
-    SmallVector<std::pair<int64_t, Value>> terms;
-    for (auto [value, by] : llvm::zip(operands, flat)) {
-      if (value == mask.column.getInductionVar())
-        factor += by;
-      else
-        terms.push_back({-by, value});
-    }
-    if (factor != 1)
-      continue;
-    auto end = makeBound(terms, -flat.back(), nest, /*highest=*/true);
-    auto first = makeBound(terms, -flat.back(), nest, /*highest=*/false);
-    if (!end || !first)
-      continue;
-    mask.end = *end;
-    mask.first = *first;
-    return true;
+    addReason(mask, nest, operands, flat);
   }
-  return false;
+  return mask.hasEnd || mask.hasStart;
 }
 
 //===----------------------------------------------------------------------===//
@@ -392,9 +485,9 @@ MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
 }
 
 /// How many rows the loops over them reach.
-static SmallVector<int64_t, 4> countRows(ArrayRef<Value> rows) {
+static SmallVector<LoopEnd, 4> countRows(ArrayRef<Value> rows) {
   return llvm::map_to_vector<4>(rows, [](Value row) {
-    return row ? getForInductionVarOwner(row).getConstantUpperBound() : 1;
+    return row ? *getEnd(getForInductionVarOwner(row)) : LoopEnd{1, {}};
   });
 }
 
@@ -498,9 +591,8 @@ const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
       (alloc->getBlock() != block && !nest->isAncestor(alloc)))
     return "masked columns are stored in a buffer that is not private";
   auto [map, operands] = getIndices(store);
-  auto type = cast<MemRefType>(memref.getType());
   for (unsigned d = 0; d != map.getNumResults(); ++d) {
-    if (getSweep(map, operands, d, type) != column)
+    if (getSweep(map, operands, d, memref) != column)
       continue;
     auto rows = getRows(store, d, nest);
     if (!rows)
@@ -565,8 +657,8 @@ const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
       if (found == buffers.end())
         continue;
       auto [map, operands] = getIndices(load);
-      auto type = load.getMemRefType();
-      if (getSweep(map, operands, found->second.dim, type) != column)
+      if (getSweep(map, operands, found->second.dim, load.getMemRef()) !=
+          column)
         return "masked columns are read out of order";
       values[load.getResult()] = found->second.value;
       continue;
@@ -615,8 +707,8 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
     if (known == buffers.end() || isa<AffineStoreOp>(access))
       return;
     auto [map, operands] = getIndices(access);
-    auto type = cast<MemRefType>(getMemRef(access).getType());
-    AffineForOp column = getSweep(map, operands, known->second.dim, type);
+    AffineForOp column =
+        getSweep(map, operands, known->second.dim, getMemRef(access));
     auto rows = getRows(access, known->second.dim, nest);
     if (!column || !nest->isAncestor(column) || !rows)
       why = "masked columns are read out of order";
@@ -703,9 +795,8 @@ const char *MaskAnalysis::run() {
         return "masked columns are summed in other code";
       if (!slice.loops.contains(loop))
         continue;
-      if (!loop.hasConstantBounds() || loop.getConstantLowerBound() != 0 ||
-          loop.getStepAsInt() != 1 || !getSmallTripCount(loop))
-        return "bounds around a sum of masked columns are not constant";
+      if (!getEnd(loop))
+        return "bounds around a sum of masked columns are not plain";
       product.loops.insert(product.loops.begin(), loop);
     }
     // One sum for all rows.
@@ -726,33 +817,45 @@ const char *MaskAnalysis::run() {
 // Transformation
 //===----------------------------------------------------------------------===//
 
-/// Adds the sum of 0 * factor over the columns that are left out to the sum of
-/// those that stay.
-static void keepProducts(MaskedProduct &product, const Bound &end) {
+/// A loop that runs as often as `loop`.
+static AffineForOp copyLoop(OpBuilder &builder, Location loc,
+                            AffineForOp loop) {
+  return AffineForOp::create(
+      builder, loc, ValueRange(), builder.getConstantAffineMap(0),
+      loop.getUpperBoundOperands(), loop.getUpperBoundMap());
+}
+
+/// Adds the sum of 0 * factor over the columns from `from` to `to`, which are
+/// left out, to the sum of those that stay.
+static void keepProducts(MaskedProduct &product, const Bound &from,
+                         const Bound &to) {
   OpBuilder builder(product.root);
   Location loc = product.loop.getLoc();
   Type type = product.loop.getResult(0).getType();
   SmallVector<int64_t> shape;
-  for (AffineForOp loop : product.loops)
-    shape.push_back(*getSmallTripCount(loop));
+  SmallVector<Value> sizes;
+  for (AffineForOp loop : product.loops) {
+    LoopEnd end = *getEnd(loop);
+    shape.push_back(end.value ? ShapedType::kDynamic : end.number);
+    if (end.value)
+      sizes.push_back(end.value);
+  }
   Value buffer =
-      memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
+      memref::AllocOp::create(builder, loc, MemRefType::get(shape, type), sizes,
                               builder.getI64IntegerAttr(64));
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   IRMapping mapping;
   SmallVector<Value> place, here;
   for (AffineForOp loop : product.loops) {
-    auto copy = AffineForOp::create(builder, loc, 0, *getSmallTripCount(loop));
+    AffineForOp copy = copyLoop(builder, loc, loop);
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     place.push_back(copy.getInductionVar());
     here.push_back(loop.getInductionVar());
     builder.setInsertionPointToStart(copy.getBody());
   }
-  auto sum = AffineForOp::create(
-      builder, loc, end.operands, end.map, ValueRange(),
-      builder.getConstantAffineMap(product.loop.getConstantUpperBound()), 1,
-      zero);
+  auto sum = AffineForOp::create(builder, loc, from.operands, from.map,
+                                 to.operands, to.map, 1, zero);
   mapping.map(product.loop.getInductionVar(), sum.getInductionVar());
   AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
   {
@@ -777,6 +880,14 @@ static void keepProducts(MaskedProduct &product, const Bound &end) {
   product.loop.getResult(0).replaceAllUsesExcept(whole, whole);
 }
 
+/// The bound at which a loop ends.
+static Bound getUpper(AffineForOp loop) {
+  Bound bound;
+  bound.map = loop.getUpperBoundMap();
+  bound.operands = loop.getUpperBoundOperands();
+  return bound;
+}
+
 /// Has a nest of its own put -inf where the mask decides, and the one that
 /// stores the columns store what they are without it.
 static void splitMask(Mask &mask, Block *block) {
@@ -798,7 +909,7 @@ static void splitMask(Mask &mask, Block *block) {
                                  loop.getUpperBoundOperands(),
                                  loop.getUpperBoundMap());
     } else {
-      copy = AffineForOp::create(builder, loc, 0, loop.getConstantUpperBound());
+      copy = copyLoop(builder, loc, loop);
     }
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     builder.setInsertionPointToStart(copy.getBody());
@@ -826,11 +937,160 @@ static void splitMask(Mask &mask, Block *block) {
       op->erase();
 }
 
+/// The block loop around the nests, from the block in which columns are left
+/// out in front.
+struct Front {
+  /// Null where the nests are one block.
+  AffineForOp blocks;
+  int64_t firstBlock = 0;
+  /// The first column that stays, as a function of the block.
+  int64_t factor = 0, constant = 0;
+};
+
+/// How columns in front can be left out; `why` says why not. Some column stays
+/// in each block: there are fewer in front than `mask.end`, or than `size`.
+static std::optional<Front> planFront(const Mask &mask, Block *block,
+                                      const LoopEnd &size, bool trimsEnd,
+                                      const char *&why) {
+  Front front;
+  front.constant = mask.start.constant;
+  why = "columns in front do not begin with a block of rows";
+  if (mask.start.terms.size() > 1)
+    return std::nullopt;
+  int64_t growth = 0;
+  if (trimsEnd) {
+    if (mask.end.terms.size() != mask.start.terms.size() ||
+        (!mask.end.terms.empty() &&
+         mask.end.terms[0].second != mask.start.terms[0].second))
+      return std::nullopt;
+    if (!mask.end.terms.empty())
+      growth = mask.end.terms[0].first - mask.start.terms[0].first;
+  }
+  if (!mask.start.terms.empty()) {
+    auto [factor, index] = mask.start.terms.front();
+    front.blocks = dyn_cast<AffineForOp>(block->getParentOp());
+    front.factor = factor;
+    if (!front.blocks || front.blocks.getInductionVar() != index ||
+        factor <= 0 || !front.blocks.hasConstantLowerBound() ||
+        front.blocks.getConstantLowerBound() != 0 ||
+        front.blocks.getStepAsInt() != 1 ||
+        front.blocks.getNumIterOperands() != 0 ||
+        front.blocks.getUpperBoundMap().getNumResults() != 1)
+      return std::nullopt;
+  }
+  // Whole vectors.
+  if (front.factor % columnUnit == 0)
+    front.constant -= front.constant % columnUnit +
+                      (front.constant % columnUnit < 0 ? columnUnit : 0);
+  why = "no column may be left";
+  if (trimsEnd ? growth < 0 || mask.end.constant - mask.start.constant < 1
+               : size.value || mask.start.range.high >= size.number)
+    return std::nullopt;
+  why = "the mask hides no column in front";
+  if (!front.blocks)
+    return front.constant > 0 ? std::optional<Front>(front) : std::nullopt;
+  front.firstBlock = std::max<int64_t>(
+      0, llvm::divideCeilSigned(1 - front.constant, front.factor));
+  if (front.blocks.hasConstantUpperBound() &&
+      front.firstBlock >= front.blocks.getConstantUpperBound())
+    return std::nullopt;
+  return front;
+}
+
+/// Has a copy of the loop run the blocks before the first in which columns are
+/// left out; the loop counts on from there.
+static void splitBlocks(Front &front) {
+  AffineForOp loop = front.blocks;
+  if (front.firstBlock == 0)
+    return;
+  OpBuilder builder(loop);
+  auto before = cast<AffineForOp>(builder.clone(*loop));
+  AffineMap upper = loop.getUpperBoundMap();
+  SmallVector<Value> operands(loop.getUpperBoundOperands());
+  AffineExpr count = builder.getAffineConstantExpr(front.firstBlock);
+  auto setUpper = [&](AffineForOp target, ArrayRef<AffineExpr> results) {
+    target.setUpperBound(
+        operands, AffineMap::get(upper.getNumDims(), upper.getNumSymbols(),
+                                 results, builder.getContext()));
+  };
+  // The loop runs further, if its number of blocks is known.
+  if (loop.hasConstantUpperBound())
+    setUpper(before, {count});
+  else
+    setUpper(before, {upper.getResult(0), count});
+  setUpper(loop, {upper.getResult(0) - count});
+  builder.setInsertionPointToStart(loop.getBody());
+  Value index = loop.getInductionVar();
+  auto apply = AffineApplyOp::create(
+      builder, loop.getLoc(),
+      AffineMap::get(1, 0, builder.getAffineDimExpr(0) + front.firstBlock),
+      index);
+  index.replaceAllUsesExcept(apply, apply);
+  front.constant += front.factor * front.firstBlock;
+}
+
+/// The first column that stays.
+static Bound getStart(const Front &front, MLIRContext *context) {
+  Bound start;
+  start.constant = front.constant;
+  if (front.blocks)
+    start.terms.push_back(
+        {front.factor, AffineForOp(front.blocks).getInductionVar()});
+  makeMap(start, context);
+  return start;
+}
+
+/// Has a loop over columns begin at `start`, counted from there.
+static void shiftColumns(AffineForOp column, const Bound &start) {
+  OpBuilder builder = OpBuilder::atBlockBegin(column.getBody());
+  Location loc = column.getLoc();
+  // Operands of `to` and then of `start`, all taken for dimensions.
+  auto asDims = [&](const Bound &bound, unsigned first) {
+    SmallVector<AffineExpr> dims, symbols;
+    for (unsigned i = 0; i < bound.map.getNumInputs(); ++i)
+      (i < bound.map.getNumDims() ? dims : symbols)
+          .push_back(builder.getAffineDimExpr(first + i));
+    return bound.map.getResult(0).replaceDimsAndSymbols(dims, symbols);
+  };
+  Bound to = getUpper(column);
+  SmallVector<Value> operands(to.operands);
+  operands.append(start.operands);
+  AffineMap map = AffineMap::get(
+      operands.size(), 0, asDims(to, 0) - asDims(start, to.operands.size()));
+  fullyComposeAffineMapAndOperands(&map, &operands);
+  canonicalizeMapAndOperands(&map, &operands);
+  column.setUpperBound(operands, map);
+  SmallVector<Value> places = {column.getInductionVar()};
+  places.append(start.operands);
+  Value index = column.getInductionVar();
+  auto apply = AffineApplyOp::create(
+      builder, loc,
+      AffineMap::get(places.size(), 0,
+                     builder.getAffineDimExpr(0) + asDims(start, 1)),
+      places);
+  index.replaceAllUsesExcept(apply, apply);
+}
+
+/// Leaves out the columns in front.
+static void trimFront(Front front, MaskAnalysis &analysis, Block *block) {
+  splitBlocks(front);
+  Bound none, start = getStart(front, block->getParentOp()->getContext());
+  makeMap(none, block->getParentOp()->getContext());
+  for (MaskedProduct &product : analysis.products)
+    keepProducts(product, none, start);
+  for (AffineForOp column : analysis.columns)
+    shiftColumns(column, start);
+  for (Operation &op : llvm::make_early_inc_range(*block))
+    if (op.getNumRegions() != 0)
+      composeIndices(&op);
+}
+
 /// True if the mask may be put on by a nest of its own: the nest stores one
 /// column an iteration, and nothing else uses what the mask decides.
-static bool canSplit(Mask &mask, Block *block, int64_t size) {
-  if (!mask.isOnly || !mask.select->hasOneUse() || mask.first.range.low < 0 ||
-      mask.first.range.high < columnUnit || mask.first.range.high > size)
+static bool canSplit(Mask &mask, Block *block, const LoopEnd &size) {
+  if (!mask.isOnly || !mask.hasEnd || !mask.select->hasOneUse() ||
+      mask.first.range.low < 0 || mask.first.range.high < columnUnit ||
+      !isWithin(mask.first, size))
     return false;
   AffineForOp nest = getNest(block, mask.store);
   SliceCollector slice(nest);
@@ -845,8 +1105,7 @@ static bool canSplit(Mask &mask, Block *block, int64_t size) {
   for (Operation *op = mask.column->getParentOp(); op != nest->getParentOp();
        op = op->getParentOp()) {
     auto loop = dyn_cast<AffineForOp>(op);
-    if (!loop || loop.getNumIterOperands() != 0 || !loop.hasConstantBounds() ||
-        loop.getConstantLowerBound() != 0 || loop.getStepAsInt() != 1)
+    if (!loop || loop.getNumIterOperands() != 0 || !getEnd(loop))
       return false;
   }
   return mask.column.getNumIterOperands() == 0;
@@ -857,7 +1116,7 @@ struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
   using TrimLoopsBase::TrimLoopsBase;
 
   void runOnOperation() override {
-    SmallVector<Mask> masks;
+    SmallVector<Mask, 0> masks;
     getOperation().walk([&](AffineStoreOp store) {
       Mask mask;
       if (matchMask(store, mask))
@@ -871,41 +1130,57 @@ struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
     Block *block = mask.store.getMemRef().getDefiningOp()->getBlock();
     Location loc = mask.select.getLoc();
     // Another mask has changed it.
-    if (!mask.column.hasConstantBounds())
+    std::optional<LoopEnd> size = getEnd(mask.column);
+    if (!size || changed.contains(mask.column) ||
+        changed.contains(block->getParentOp()))
       return;
-    int64_t size = mask.column.getConstantUpperBound();
     MaskAnalysis analysis(mask, block);
-    const char *why = analysis.run();
-    if (!why && mask.end.range.low < 1)
+    const char *why = analysis.run(), *whyNotFront = nullptr;
+    bool isKnown = !why;
+    if (!why && mask.hasEnd && mask.end.range.low < 1)
       why = "no column may be left";
-    if (!why && mask.end.range.high > size)
+    if (!why && mask.hasEnd && !isWithin(mask.end, *size))
       why = "the bound may lie behind the columns";
-    if (why) {
+    bool hasEnd = !why && mask.hasEnd;
+    bool trimsEnd =
+        hasEnd && (size->value || mask.end.range.low < size->number);
+    bool splits = hasEnd && canSplit(mask, block, *size);
+    std::optional<Front> front;
+    if (isKnown && mask.hasStart)
+      front = planFront(mask, block, *size, trimsEnd, whyNotFront);
+    if (!trimsEnd && !splits && !front) {
+      if (!why)
+        why = mask.hasEnd ? "the mask hides no block" : whyNotFront;
       ++numDeclined;
       remark(RemarkKind::Declined, loc, passName, why);
       return;
     }
-    bool isShorter = mask.end.range.low < size;
-    bool splits = canSplit(mask, block, size);
-    if (!isShorter && !splits) {
-      ++numDeclined;
-      remark(RemarkKind::Declined, loc, passName, "the mask hides no block");
-      return;
-    }
-    if (isShorter) {
+    if (trimsEnd) {
       for (MaskedProduct &product : analysis.products)
-        keepProducts(product, mask.end);
+        keepProducts(product, mask.end, getUpper(product.loop));
       for (AffineForOp column : analysis.columns)
         column.setUpperBound(mask.end.operands, mask.end.map);
     }
     if (splits)
       splitMask(mask, block);
-    remark(RemarkKind::Applied, loc, passName, "loops end where a mask begins")
-        << arg("loops", isShorter ? analysis.columns.size() : 0)
-        << arg("split", splits) << arg("columns", size)
-        << arg("least", mask.end.range.low);
+    if (front)
+      trimFront(*front, analysis, block);
+    for (AffineForOp column : analysis.columns)
+      changed.insert(column);
+    if (front && front->blocks)
+      changed.insert(front->blocks);
+    remark(RemarkKind::Applied, loc, passName,
+           trimsEnd || splits ? "loops end where a mask begins"
+                              : "loops begin where a mask ends")
+        << arg("loops", trimsEnd || front ? analysis.columns.size() : 0)
+        << arg("split", splits) << arg("columns", size->number)
+        << arg("least", mask.hasEnd ? mask.end.range.low : 0)
+        << arg("front", front.has_value());
     ++numApplied;
   }
+
+  /// Loops that a mask has changed: what was found out about them is old.
+  llvm::SmallPtrSet<Operation *, 8> changed;
 };
 } // namespace
 
