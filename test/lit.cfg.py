@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit configuration: one for the whole tree.
 import os
+import platform
 import shutil
 import sys
 
@@ -25,6 +26,8 @@ config.substitutions.append(
 config.substitutions.append(("%build", config.polynest_build_dir))
 if shutil.which("cc"):
     config.available_features.add("cc")
+if platform.machine() == "x86_64":
+    config.available_features.add("x86_64")
 # Code for another processor, run under emulation.
 if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
     config.available_features.add("aarch64")

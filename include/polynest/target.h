@@ -193,7 +193,9 @@ pn_target_print(PN_KEEP const pn_target_t *target, pn_target_format_t format,
 
 /* Asks the kernel to let this process use the AMX tile registers (once per
  * process, for all later threads). Returns whether they may be used; false on
- * machines without them. */
+ * machines without them. Describing the host asks, and so does loading compiled
+ * code: a host that is refused has no AMX, and code that needs it is not
+ * loaded. */
 PN_EXPORT bool pn_target_request_amx(void);
 
 PN_EXTERN_C_END

@@ -162,6 +162,40 @@ def LowerDots : Pass<"polynest-lower-dots"> {
   ];
 }
 
+def LowerTiles : Pass<"polynest-lower-tiles", "mlir::func::FuncOp"> {
+  let summary = "Multiply tiles of narrow elements in matrix registers";
+  let description = [{
+    A `vector.contract` of tiles [m, words, step] times [words, n, step] into
+    [m, n], of which both operands are loaded from memory and the sums are
+    loaded, carried by loops and stored as wholes, becomes an instruction of the
+    target's matrix unit, where `units` has one for these elements and sizes; the
+    sums stay in its registers. Without one, loops over rows and words take the
+    same sums in memory, and multiply by `vector.contract` of [lanes, step] for
+    `polynest-lower-dots`.
+
+    Before: `%t = vector.contract {...} ext(%a), ext(%b), %s :
+    vector<16x16x4xi32>, vector<16x16x4xi32> into vector<16x16xi32>`
+    After: `%t = llvm.call_intrinsic "llvm.x86.tdpbssd.internal"(16, 64, 64, %s,
+    %a, %b)`, of type `!llvm.x86_amx`
+  }];
+  let options = [
+    ListOption<"units", "units", "std::string",
+               "Instructions as FORM:ROWSxCOLUMNSxWORDS:INTRINSIC: a form such as "
+               "s8s8x4, of which the first side is that of the rows, sizes that "
+               "are powers of two from 2 to 64, and the name, which begins with "
+               "'llvm.x86.'">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect",
+                           "mlir::LLVM::LLVMDialect",
+                           "mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Products that units compute">,
+    Statistic<"numDeclined", "num-declined", "Products in plain form, or left">
+  ];
+}
+
 def LowerEntries : Pass<"polynest-lower-entries", "mlir::ModuleOp"> {
   let summary = "Emit the C symbols of entries and the calls of kernels";
   let description = [{

@@ -171,6 +171,41 @@ static void print_dot_forms(pn_buffer_t *buffer, size_t begin,
   }
 }
 
+/* The forms of dot products and of products of tiles. */
+static void print_forms(pn_buffer_t *buffer, size_t begin,
+                        const pn_target_info_t *target,
+                        const pn_compile_options_t *options) {
+  print_dot_forms(buffer, begin, target, options);
+  pn_matrix_unit_t unit;
+  bool is_first = true;
+  for (size_t i = 0; pn_matrix_unit_get(target, i, &unit); ++i) {
+    if (!unit.is_exact && options->numerics == PN_NUMERICS_STRICT)
+      continue;
+    if (is_first)
+      begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s%s:%dx%dx%d:%d:%d", is_first ? "tiles=" : ",",
+                     unit.form, (int)unit.rows, (int)unit.columns,
+                     (int)unit.words, (int)unit.registers,
+                     (int)unit.latency_cycles);
+    is_first = false;
+  }
+}
+
+/* The matrix units themselves. */
+static void print_matrix_units(pn_buffer_t *buffer, size_t begin,
+                               const pn_target_info_t *target,
+                               const pn_compile_options_t *options) {
+  (void)options;
+  pn_matrix_unit_t unit;
+  for (size_t i = 0; pn_matrix_unit_get(target, i, &unit); ++i) {
+    if (i == 0)
+      begin_option(buffer, begin);
+    pn_buffer_printf(buffer, "%s%s:%dx%dx%d:%s", i ? "," : "units=", unit.form,
+                     (int)unit.rows, (int)unit.columns, (int)unit.words,
+                     unit.intrinsic);
+  }
+}
+
 /* The units themselves. */
 static void print_dot_units(pn_buffer_t *buffer, size_t begin,
                             const pn_target_info_t *target,
@@ -288,7 +323,7 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(LOAD_PORTS) |
                 TAKES(L1_SIZE) | TAKES(L2_SIZE) | TAKES(CORES),
-     .print_options = print_dot_forms,
+     .print_options = print_forms,
      .is_optimization = true},
     {.flag = "polynest-split-constants", .is_optimization = true},
     {.flag = "polynest-split-sums", .anchor = ON_FUNC, .is_optimization = true},
@@ -356,6 +391,9 @@ static const pn_pass_row_t s5_rows[] = {
      .anchor = ON_FUNC,
      .is_optimization = true},
     {.flag = "polynest-lower-math", .print_options = print_permutes},
+    {.flag = "polynest-lower-tiles",
+     .anchor = ON_FUNC,
+     .print_options = print_matrix_units},
     {.flag = "polynest-lower-dots", .print_options = print_dot_units},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-weigh-branches",

@@ -3,7 +3,7 @@
  * Runtime/Processor.c: whether this processor has what code was compiled for.
  *
  * Sources: Intel SDM vol. 2A, CPUID, and vol. 1, 13.3 (XCR0); Linux,
- * Documentation/arch/arm64/elf_hwcaps.rst.
+ * Documentation/arch/arm64/elf_hwcaps.rst and arch/x86/xstate.rst.
  */
 #include "Runtime/Processor.h"
 
@@ -30,6 +30,10 @@ static const struct {
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 typedef struct pn_leaf {
   unsigned eax, ebx, ecx, edx;
@@ -54,12 +58,28 @@ static uint64_t saved_registers(const pn_leaf_t *one) {
 
 static bool has(unsigned word, unsigned bits) { return (word & bits) == bits; }
 
+#ifdef __linux__
+
+/* Linux, Documentation/arch/x86/xstate.rst: a process that has not asked for
+ * the tile registers gets a signal when it uses them. */
+static bool may_use_tiles(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+#else
+
+static bool may_use_tiles(void) { return true; }
+
+#endif
+
 uint64_t pn_processor_features(void) {
   pn_leaf_t one = leaf(1, 0), seven = leaf(7, 0);
   pn_leaf_t more = seven.eax >= 1 ? leaf(7, 1) : (pn_leaf_t){0, 0, 0, 0};
   uint64_t saved = saved_registers(&one);
   bool ymm = (saved & 0x6) == 0x6, zmm = (saved & 0xe6) == 0xe6;
-  bool tile = (saved & 0x60000) == 0x60000 && has(seven.edx, 1u << 24);
+  bool tile = (saved & 0x60000) == 0x60000 && has(seven.edx, 1u << 24) &&
+              may_use_tiles();
   /* FMA3 beside AVX2; BW, DQ and VL beside F. */
   bool avx2 = ymm && has(one.ecx, 1u << 12) && has(seven.ebx, 1u << 5);
   bool avx512 =

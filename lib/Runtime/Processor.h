@@ -14,7 +14,8 @@
 
 PN_EXTERN_C_BEGIN
 
-/* What the processor has and the system lets processes use. */
+/* What the processor has and the system lets this process use; asks it for the
+ * tile registers of AMX, where the processor has them. */
 uint64_t pn_processor_features(void);
 
 /* NULL where all features named in `names`, separated by blanks, are in `have`,

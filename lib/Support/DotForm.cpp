@@ -4,6 +4,7 @@
 #include "Support/DotForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -74,6 +75,78 @@ std::optional<DotForm> parseDotForm(StringRef text) {
   form.left = *left;
   form.right = *right;
   return form;
+}
+
+std::optional<TileShape> parseTileShape(StringRef text) {
+  SmallVector<StringRef, 3> words;
+  text.split(words, 'x');
+  TileShape shape;
+  int64_t *sizes[] = {&shape.rows, &shape.columns, &shape.words};
+  if (words.size() != 3)
+    return std::nullopt;
+  for (auto [word, size] : llvm::zip_equal(words, sizes))
+    if (word.getAsInteger(10, *size) || *size < 2 || *size > 64 ||
+        !llvm::isPowerOf2_64(uint64_t(*size)))
+      return std::nullopt;
+  return shape;
+}
+
+/// Words as groups of elements in a last dimension of its own, in a wider type.
+static Value groupsOf(OpBuilder &builder, Location loc, Value words,
+                      const DotElement &element, int64_t step, Type wide) {
+  Type narrow = element.getType(builder.getContext());
+  auto type = cast<VectorType>(words.getType());
+  SmallVector<int64_t> flat(type.getShape()), groups(type.getShape());
+  flat.back() *= step;
+  groups.push_back(step);
+  Value elements = vector::BitCastOp::create(
+      builder, loc, VectorType::get(flat, narrow), words);
+  Value grouped = vector::ShapeCastOp::create(
+      builder, loc, VectorType::get(groups, narrow), elements);
+  return element.extend(builder, loc, VectorType::get(groups, wide), grouped);
+}
+
+/// The contraction over the last `reductions` of the dimensions of `maps`.
+static Value contract(OpBuilder &builder, Location loc, Value left, Value right,
+                      Value sum, ArrayRef<AffineMap> maps,
+                      unsigned reductions) {
+  unsigned dims = maps.front().getNumDims();
+  SmallVector<Attribute> iterators;
+  for (unsigned i = 0; i < dims; ++i)
+    iterators.push_back(vector::IteratorTypeAttr::get(
+        builder.getContext(), i + reductions < dims
+                                  ? vector::IteratorType::parallel
+                                  : vector::IteratorType::reduction));
+  return vector::ContractionOp::create(builder, loc, left, right, sum,
+                                       builder.getAffineMapArrayAttr(maps),
+                                       builder.getArrayAttr(iterators));
+}
+
+Value multiplyWords(OpBuilder &builder, Location loc, Value left,
+                    const DotElement &leftElement, Value right,
+                    const DotElement &rightElement, int64_t step, Value sum) {
+  Type wide = getElementTypeOrSelf(sum.getType());
+  AffineMap whole = builder.getMultiDimIdentityMap(2);
+  return contract(builder, loc,
+                  groupsOf(builder, loc, left, leftElement, step, wide),
+                  groupsOf(builder, loc, right, rightElement, step, wide), sum,
+                  {whole, whole, whole.getMajorSubMap(1)}, 1);
+}
+
+Value multiplyTiles(OpBuilder &builder, Location loc, Value left,
+                    const DotElement &leftElement, Value right,
+                    const DotElement &rightElement, int64_t step, Value sum) {
+  Type wide = getElementTypeOrSelf(sum.getType());
+  MLIRContext *context = builder.getContext();
+  AffineExpr m, n, k, within;
+  bindDims(context, m, n, k, within);
+  auto mapOf = [&](ArrayRef<AffineExpr> results) {
+    return AffineMap::get(4, 0, results, context);
+  };
+  return contract(
+      builder, loc, groupsOf(builder, loc, left, leftElement, step, wide),
+      groupsOf(builder, loc, right, rightElement, step, wide), sum,
+      {mapOf({m, k, within}), mapOf({k, n, within}), mapOf({m, n})}, 2);
 }
 
 } // namespace polynest

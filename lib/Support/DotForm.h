@@ -46,6 +46,33 @@ struct DotForm {
 /// both floating-point or neither, and groups fill 32 bits.
 std::optional<DotForm> parseDotForm(llvm::StringRef text);
 
+/// Tiles that a matrix unit multiplies, in words of a group each: `rows` by
+/// `words` times `words` by `columns`.
+struct TileShape {
+  int64_t rows = 0, columns = 0, words = 0;
+  bool operator==(const TileShape &other) const {
+    return rows == other.rows && columns == other.columns &&
+           words == other.words;
+  }
+};
+
+/// Reads "16x16x16": rows, columns and words, powers of two from 2 to 64; none
+/// where it is something else.
+std::optional<TileShape> parseTileShape(llvm::StringRef text);
+
+/// Adds to each lane of `sum` the products of the groups of `step` elements
+/// that two vectors of words hold, as a `vector.contract` of [lanes, step].
+mlir::Value multiplyWords(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value left, const DotElement &leftElement,
+                          mlir::Value right, const DotElement &rightElement,
+                          int64_t step, mlir::Value sum);
+
+/// The same for tiles: words [m, k] times words [k, n], added to `sum` [m, n].
+mlir::Value multiplyTiles(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value left, const DotElement &leftElement,
+                          mlir::Value right, const DotElement &rightElement,
+                          int64_t step, mlir::Value sum);
+
 } // namespace polynest
 
 #endif // POLYNEST_SUPPORT_DOTFORM_H

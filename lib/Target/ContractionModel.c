@@ -179,6 +179,14 @@ static int64_t share_bytes(const pn_target_cache_t *cache) {
   return (int64_t)cache->size_kib * 1024 / cache->shared_by_cores;
 }
 
+/* The cost of a tile of registers, of either kind. */
+static bool tile_cost(const pn_model_core_t *core, int32_t mr, int32_t vectors,
+                      pn_model_tile_t *out_tile) {
+  return core->matrix.rows > 0
+             ? pn_model_matrix_tile_cost(core, mr, vectors, out_tile)
+             : pn_model_tile_cost(core, mr, vectors, out_tile);
+}
+
 /* As it is asked for, or for a limit. */
 static bool cut_as(const pn_model_loops_t *loops, int64_t asked, int64_t limit,
                    int64_t unit, pn_model_block_t *out_block) {
@@ -225,9 +233,23 @@ static bool cut_depth(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction, int64_t asked,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
   const pn_model_loops_t points = pn_model_depth_points(contraction);
-  int64_t row = (int64_t)core->accumulator_bytes * (tile->nr + 2 * tile->mr);
+  bool is_matrix = core->matrix.rows > 0;
+  int64_t row = (int64_t)core->accumulator_bytes *
+                (tile->nr + (is_matrix ? 1 : 2) * tile->mr);
   int64_t most = share_bytes(&core->caches[0]) * 7 / 8 / row;
-  return cut_as(&points, asked, max_i64(most, 16), core->lanes, out_k);
+  int32_t unit = is_matrix ? core->matrix.words : core->lanes;
+  if (!cut_as(&points, asked, max_i64(most, 16), unit, out_k))
+    return false;
+  /* Blocks of whole tiles are filled up at the end alone. */
+  int64_t whole = round_up(out_k->points, unit);
+  if (whole > max_i64(most, 16))
+    whole -= unit;
+  pn_model_block_t block;
+  if (is_matrix && asked == 0 && whole > 0 &&
+      count_blocks(&points, out_k) > 1 && cut_exactly(&points, whole, &block) &&
+      block.points % unit == 0)
+    *out_k = block;
+  return true;
 }
 
 /* Cuts m and n anew where writing the result counts: micro-tiles one after the
@@ -268,6 +290,8 @@ static const char *why_not_asked(const pn_model_core_t *core,
   pn_model_block_t block;
   if ((asked->mr == 0) != (asked->vectors == 0))
     return "a tile needs both rows and vectors";
+  if (asked->mr != 0 && core->matrix.rows > 0)
+    return "tiles of matrix registers are the model's";
   if (asked->mr < 0 || asked->mr > max_tile_rows || asked->vectors < 0 ||
       asked->vectors > max_tile_vectors)
     return "a tile has 1 to 12 rows and 1 to 4 vectors";
@@ -310,17 +334,23 @@ static bool plan_tile(const pn_model_core_t *core,
   double tiles = count_units(&contraction->m, &plan->m, tile->mr) *
                  count_units(&contraction->n, &plan->n, tile->nr);
   const pn_model_loops_t points = pn_model_depth_points(contraction);
+  bool is_matrix = core->matrix.rows > 0;
   double depth = product_of(&points);
+  if (is_matrix)
+    depth =
+        count_units(&points, &plan->k, core->matrix.words) * core->matrix.words;
   double step = contraction->step > 1 ? contraction->step : 1;
   double useful = product_of(&contraction->m) * product_of(&contraction->n) *
                   product_of(&contraction->k);
+  double latency = latency_slack * core->fma_latency_cycles;
   double cycles =
-      fmax(tile->cycles_per_k, latency_slack * core->fma_latency_cycles);
+      is_matrix ? tile->cycles_per_k : fmax(tile->cycles_per_k, latency);
   plan->fma_cycles = tiles * depth * cycles;
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
   *out_cycles =
       plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * tile_cycles;
-  *out_loads = tiles * (tile->mr + tile->vectors);
+  double rows = is_matrix ? tile->mr / core->matrix.rows : tile->mr;
+  *out_loads = tiles * (rows + tile->vectors);
   return true;
 }
 
@@ -335,12 +365,14 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
     return false;
   bool found = false;
   double best_cycles = 0, best_loads = 0;
+  int32_t unit = (int32_t)min_i64(max_i64(core->matrix.rows, 1), 4096);
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
-    for (int32_t mr = 1; mr <= max_tile_rows; ++mr) {
+    for (int32_t units = 1; units <= max_tile_rows; ++units) {
       pn_model_contraction_plan_t plan = {0};
+      int32_t mr = units * unit;
       bool is_other =
           tiling->mr > 0 && (mr != tiling->mr || vectors != tiling->vectors);
-      if (is_other || !pn_model_tile_cost(core, mr, vectors, &plan.tile))
+      if (is_other || !tile_cost(core, mr, vectors, &plan.tile))
         continue;
       double cycles = 0, loads = 0;
       if (!plan_tile(core, contraction, tiling, &plan, &cycles, &loads))

@@ -79,6 +79,10 @@ typedef struct pn_model_contraction_plan {
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
  *             blocks of k * 64)
  * S is the size of an accumulator, and of a packed word.
+ * With a matrix unit, tiles of whole matrix registers and k in whole tiles:
+ *   kc  <= L1 share: (nr + mr) * kc * S in seven eighths of L1: sums of a block
+ *          pass through memory, and rows of A are read once for each of these
+ *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k in whole tiles * cycles_per_k
  * Ties within 1 %: fewer loads. Blocks of C are halved until there are four for
  * each core or they hold less than 64 x 64.
  *
@@ -112,7 +116,8 @@ typedef struct pn_model_tiling {
 /* The model's plan with what is asked for in its place. False where the model
  * has no plan, and where a size is not legal; `out_reason` then says why, or is
  * NULL. Legal is:
- *   tile    1 to 12 rows by 1 to 4 vectors that fit the registers
+ *   tile    1 to 12 rows by 1 to 4 vectors that fit the registers; none with a
+ *           matrix unit
  *   blocks  whole iterations of a loop: a multiple of all loops inside of it,
  *           which are known
  *   bytes   sums and each packed operand of a block at most 4 MiB */

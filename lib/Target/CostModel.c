@@ -108,6 +108,37 @@ bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,
   return true;
 }
 
+static bool matrix_is_sane(const pn_model_matrix_t *matrix) {
+  const int32_t sizes[] = {matrix->rows, matrix->columns, matrix->words,
+                           matrix->registers, matrix->latency_cycles};
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i)
+    if (sizes[i] < 1 || sizes[i] > 1024)
+      return false;
+  return true;
+}
+
+bool pn_model_matrix_tile_cost(const pn_model_core_t *core, int32_t mr,
+                               int32_t vectors, pn_model_tile_t *out_tile) {
+  const pn_model_matrix_t *matrix = &core->matrix;
+  *out_tile = (pn_model_tile_t){0};
+  if (!core_is_sane(core) || !matrix_is_sane(matrix) || mr < matrix->rows ||
+      mr % matrix->rows != 0 || vectors < 1 || vectors > 256)
+    return false;
+  int32_t tiles = mr / matrix->rows;
+  if (tiles > 256 || tiles * vectors + vectors + 1 > matrix->registers)
+    return false;
+  double products = (double)tiles * vectors * matrix->rows;
+  double loads = (double)(tiles + vectors) * matrix->rows / core->load_ports;
+  double cycles = fmax(fmax(products, (double)matrix->latency_cycles), loads);
+  *out_tile = (pn_model_tile_t){.mr = mr,
+                                .vectors = vectors,
+                                .nr = vectors * matrix->columns,
+                                .registers = tiles * vectors + vectors + 1,
+                                .cycles_per_k = cycles / matrix->words,
+                                .fma_utilization = products / cycles};
+  return true;
+}
+
 /* Tiles that cover the whole result. */
 static double tile_count(const pn_model_tile_t *tile, int64_t m, int64_t n) {
   double rows =

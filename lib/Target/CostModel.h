@@ -23,6 +23,15 @@
 
 PN_EXTERN_C_BEGIN
 
+/* A matrix unit of one form (Target/DotUnits.h): a product of tiles starts
+ * every `rows` cycles. */
+typedef struct pn_model_matrix {
+  int32_t rows, columns, words; /* of accumulators, and groups of depth; 0: no
+                                   unit */
+  int32_t registers;
+  int32_t latency_cycles;
+} pn_model_matrix_t;
+
 /* What the models know of one core, for one element size. */
 typedef struct pn_model_core {
   int32_t element_bytes;     /* of A and B as packed: 1, 2, 4, 8 */
@@ -37,6 +46,7 @@ typedef struct pn_model_core {
                          each element of A costs one broadcast load (x86) */
   int32_t extra_rows; /* of accumulators beside those of a tile's rows, which
                          a value that stands still multiplies */
+  pn_model_matrix_t matrix; /* multiplies in place of FMAs, if there is one */
   pn_target_cache_t caches[3];
   int32_t usable_llc_kib; /* one core's share of the last level */
   int32_t l2_bytes_per_cycle;
@@ -77,6 +87,14 @@ bool pn_model_tile_low2016(const pn_model_core_t *core, int32_t *out_mr,
  *   loads = v + mr (broadcast) or v + ceil(mr/lanes) */
 bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,
                         int32_t vectors, pn_model_tile_t *out_tile);
+
+/* The same for mr / rows by `vectors` tiles of the core's matrix unit, mr whole
+ * tiles of rows:
+ *   registers = t*v + v + 1, t = mr / rows
+ *   cycles_per_k = max(t*v*rows, latency, (t+v)*rows/load_ports) / words
+ * A load brings one row of a tile. */
+bool pn_model_matrix_tile_cost(const pn_model_core_t *core, int32_t mr,
+                               int32_t vectors, pn_model_tile_t *out_tile);
 
 /* The tile with the fewest cycles for an m x n result (0: unknown, taken as
  * large), over mr from 1 to 16 and up to four vectors:

@@ -96,3 +96,41 @@ const pn_dot_unit_t *pn_dot_unit_get(const pn_target_info_t *info,
       return &rows[i].unit;
   return NULL;
 }
+
+/* Of x86; sizes are the row's. */
+typedef struct matrix_row {
+  const char *form;
+  bool is_exact;
+  const char *intrinsic;
+  uint64_t feature;
+} matrix_row_t;
+
+static const matrix_row_t matrix_rows[] = {
+    {"s8s8x4", true, "llvm.x86.tdpbssd.internal", BIT(AMX_INT8)},
+    {"s8u8x4", true, "llvm.x86.tdpbsud.internal", BIT(AMX_INT8)},
+    {"u8s8x4", true, "llvm.x86.tdpbusd.internal", BIT(AMX_INT8)},
+    {"u8u8x4", true, "llvm.x86.tdpbuud.internal", BIT(AMX_INT8)},
+    {"bf16bf16x2", false, "llvm.x86.tdpbf16ps.internal", BIT(AMX_BF16)},
+};
+
+/* A word of either side and an accumulator have 4 bytes. The second side has as
+ * many rows as the first has words in a row. */
+bool pn_matrix_unit_get(const pn_target_info_t *info, size_t index,
+                        pn_matrix_unit_t *out_unit) {
+  static const int32_t latency_cycles = 52;
+  *out_unit = (pn_matrix_unit_t){0};
+  int32_t columns = info->matrix_row_bytes / 4;
+  int32_t words = columns < info->matrix_rows ? columns : info->matrix_rows;
+  if (words < 1 || info->matrix_tiles < 1)
+    return false;
+  for (size_t i = 0; i < sizeof(matrix_rows) / sizeof(matrix_rows[0]); ++i) {
+    const matrix_row_t *row = &matrix_rows[i];
+    if ((info->features & row->feature) == 0 || index-- != 0)
+      continue;
+    *out_unit = (pn_matrix_unit_t){
+        row->form, row->is_exact, row->intrinsic,     info->matrix_rows,
+        columns,   words,         info->matrix_tiles, latency_cycles};
+    return true;
+  }
+  return false;
+}

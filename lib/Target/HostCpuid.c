@@ -85,9 +85,11 @@ void pn_host_read_cpuid(pn_host_facts_t *facts) {
   if (query(0x16, 0, &r))
     facts->frequency_mhz = (int32_t)(r.eax & 0xffff);
   unsigned long supported = 0;
+  /* The kernel refuses where an alternate signal stack is too small, or a
+   * filter of system calls stands before it. */
   facts->amx_usable =
       syscall(SYS_arch_prctl, ARCH_GET_XCOMP_SUPP, &supported) == 0 &&
-      (supported >> XFEATURE_XTILEDATA & 1) != 0;
+      (supported >> XFEATURE_XTILEDATA & 1) != 0 && pn_target_request_amx();
 }
 
 bool pn_target_request_amx(void) {

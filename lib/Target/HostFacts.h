@@ -35,7 +35,7 @@ typedef struct pn_host_facts {
   int32_t frequency_mhz;
   int32_t page_bytes;
   int64_t huge_page_bytes;
-  bool amx_usable;               /* the kernel can grant tile registers */
+  bool amx_usable;               /* the kernel grants tile registers */
   int32_t measured_capacity_kib; /* of the last level, for one busy core */
   int32_t measured_memory_mib_per_s;
 } pn_host_facts_t;

@@ -8,7 +8,8 @@
 // evaluate the operand's whole expression (casts, dequantization, padding), so
 // that there is one micro-kernel for each type of accumulator; and one for each
 // form of dot product that the target has, whose operands are packed as words
-// of a few narrow elements. What starts the
+// of a few narrow elements, also for units that multiply tiles of such words.
+// What starts the
 // sums, and what is done with them, stays scalar code over the block, for the
 // vectorizer.
 // Legal when: the form is that of Analysis/Contraction.h and no parallel loop
@@ -335,9 +336,14 @@ static bool canPackAhead(const Blocking &decision) {
   bool isShared = decision.aheadPoint != decision.contraction.root &&
                   isBounded(decision.columns) && isBounded(decision.depth);
   // What is packed for the most that they need would fill up a last word, which
-  // the rows fill up with zeros; NaN among it must not meet these.
+  // the rows fill up with zeros; NaN among it must not meet these. The same
+  // goes for the last tile of a block.
   const CutLoop &deep = decision.depth.loops.back();
   if (deep.hasRest && !deep.iterations)
+    return false;
+  if (decision.matrix && (!isConstant(decision.depth) ||
+                          (!isWhole(decision.depth) &&
+                           decision.depth.points % decision.matrix->words)))
     return false;
   return isConstant(decision.batch) && (isFixed || isShared) &&
          readsOnce(decision.columnSide()) &&
@@ -520,20 +526,25 @@ static double getFilledShare(AffineForOp loop, int64_t step) {
   return double(trips) / double(llvm::alignTo(uint64_t(trips), uint64_t(step)));
 }
 
+/// True if such elements hold what both sides multiply, and sums take 32 bits.
+static bool fitsElements(const Blocking &decision, const DotElement &row,
+                         const DotElement &column) {
+  const Contraction &contraction = decision.contraction;
+  Type type = contraction.getType();
+  return row.isFloat() == isa<FloatType>(type) &&
+         type.getIntOrFloatBitWidth() == 32 &&
+         fitsElement(decision.rowSide().value, row, /*negates=*/false) &&
+         fitsElement(decision.columnSide().value, column,
+                     contraction.subtracts);
+}
+
 /// How a form holds both operands, if it does: as they are; or, where rows have
 /// a sign and the unit wants none, or the other way round, with rows moved by
 /// half of all numbers.
 static std::optional<DotChoice> fitForm(const Blocking &decision,
                                         const DotForm &form) {
-  const Contraction &contraction = decision.contraction;
-  Type type = contraction.getType();
-  if (form.left.isFloat() != isa<FloatType>(type) ||
-      type.getIntOrFloatBitWidth() != 32)
-    return std::nullopt;
   auto fits = [&](const DotElement &row, const DotElement &column) {
-    return fitsElement(decision.rowSide().value, row, /*negates=*/false) &&
-           fitsElement(decision.columnSide().value, column,
-                       contraction.subtracts);
+    return fitsElements(decision, row, column);
   };
   const std::pair<DotElement, DotElement> places[] = {{form.left, form.right},
                                                       {form.right, form.left}};
@@ -551,9 +562,24 @@ static std::optional<DotChoice> fitForm(const Blocking &decision,
   return std::nullopt;
 }
 
+/// Chooses the loop whose iterations share words: the innermost, unless another
+/// one fills them better.
+static void chooseWordLoop(Blocking &decision) {
+  decision.depthLoops = decision.contraction.reductionLoops;
+  // Another loop innermost may cost contiguous rows.
+  constexpr double muchBetter = 1.1;
+  auto *best = &decision.depthLoops.back();
+  double share = getFilledShare(*best, decision.step()) * muchBetter;
+  for (AffineForOp &loop : decision.depthLoops)
+    if (getFilledShare(loop, decision.step()) > share) {
+      share = getFilledShare(loop, decision.step());
+      best = &loop;
+    }
+  std::rotate(best, best + 1, decision.depthLoops.end());
+}
+
 /// Chooses among the target's forms that hold both operands the one with the
-/// longest step, and the loop whose iterations share words: the innermost,
-/// unless another one fills them better.
+/// longest step.
 static void chooseDot(Blocking &decision, ArrayRef<DotForm> forms) {
   decision.depthLoops = decision.contraction.reductionLoops;
   decision.dot = std::nullopt;
@@ -566,18 +592,35 @@ static void chooseDot(Blocking &decision, ArrayRef<DotForm> forms) {
     if (isBetter)
       decision.dot = choice;
   }
-  if (!decision.dot)
-    return;
-  // Another loop innermost may cost contiguous rows.
-  constexpr double muchBetter = 1.1;
-  auto *best = &decision.depthLoops.back();
-  double share = getFilledShare(*best, decision.step()) * muchBetter;
-  for (AffineForOp &loop : decision.depthLoops)
-    if (getFilledShare(loop, decision.step()) > share) {
-      share = getFilledShare(loop, decision.step());
-      best = &loop;
-    }
-  std::rotate(best, best + 1, decision.depthLoops.end());
+  if (decision.dot)
+    chooseWordLoop(decision);
+}
+
+namespace {
+/// A matrix unit: what it multiplies, and how it is built.
+struct MatrixForm {
+  DotForm form;
+  TileShape shape;
+  int64_t registers = 0, latency = 0;
+};
+} // namespace
+
+/// Reads FORM:ROWSxCOLUMNSxWORDS:REGISTERS:LATENCY.
+static std::optional<MatrixForm> parseMatrixForm(StringRef text) {
+  SmallVector<StringRef, 4> words;
+  text.split(words, ':');
+  MatrixForm matrix;
+  if (words.size() != 4 || words[2].getAsInteger(10, matrix.registers) ||
+      words[3].getAsInteger(10, matrix.latency) || matrix.registers < 3 ||
+      matrix.registers > 256 || matrix.latency < 1 || matrix.latency > 1024)
+    return std::nullopt;
+  std::optional<DotForm> form = parseDotForm(words[0]);
+  std::optional<TileShape> shape = parseTileShape(words[1]);
+  if (!form || !shape)
+    return std::nullopt;
+  matrix.form = *form;
+  matrix.shape = *shape;
+  return matrix;
 }
 
 //===----------------------------------------------------------------------===//
@@ -716,7 +759,7 @@ static StringRef packAs(Blocking &decision, const AskedFor &asked) {
   if (asked.columns != "auto")
     decision.packsAhead = asked.columns == "ahead";
   if (asked.rows == "never" && decision.rowMode != RowMode::InPlace &&
-      !readsInPlace(decision))
+      (decision.matrix || !readsInPlace(decision)))
     return "its rows cannot be read in place";
   if (asked.rows == "never")
     decision.rowMode = RowMode::InPlace;
@@ -748,9 +791,11 @@ static void chooseOrder(Blocking &decision, const pn_model_core_t &core) {
 }
 
 /// Chooses blocks and modes; returns why there are none, or an empty string.
-/// `isError` says that options asked for what is not legal.
+/// `isError` says that options asked for what is not legal. With `matrix` this
+/// unit multiplies.
 static std::string choose(Blocking &decision, const ContractionMachine &machine,
-                          const AskedFor &asked, bool &isError) {
+                          const AskedFor &asked, const MatrixForm *matrix,
+                          bool &isError) {
   Contraction &contraction = decision.contraction;
   pn_model_core_t core = machine.core;
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
@@ -760,6 +805,13 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   // A product that is no part of a multiply-add takes a register.
   if (isa<IntegerType>(contraction.getType()))
     --core.vector_registers;
+  if (matrix) {
+    const TileShape &tile = matrix->shape;
+    core.matrix = {int32_t(tile.rows), int32_t(tile.columns),
+                   int32_t(tile.words), int32_t(matrix->registers),
+                   int32_t(matrix->latency)};
+    core.lanes = int32_t(tile.columns);
+  }
   double batch = countPoints(contraction.batchLoops, 16) *
                  countPoints(getLoopsAround(contraction.root), 16);
   pn_model_contraction_t shape = {describe(decision.rowSide().loops),
@@ -786,7 +838,9 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth =
       makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
-  decision.rowMode = chooseRowMode(decision);
+  if (matrix)
+    decision.matrix = matrix->shape;
+  decision.rowMode = matrix ? RowMode::PackedByRow : chooseRowMode(decision);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isBoundOnce(decision.columnSide().slice)) &&
@@ -886,7 +940,7 @@ struct BlockContractionsPass
     return success();
   }
 
-  /// Reads the forms of dot products that the target has.
+  /// Reads the forms of products that the target has.
   LogicalResult readForms(MLIRContext *context) {
     forms.clear();
     for (const std::string &text : dots) {
@@ -896,6 +950,17 @@ struct BlockContractionsPass
                << "option dots holds '" << text
                << "'; it takes forms such as s16s16x2, u8s8x4 or bf16bf16x2";
       forms.push_back(*form);
+    }
+    matrices.clear();
+    for (const std::string &text : tiles) {
+      std::optional<MatrixForm> matrix = parseMatrixForm(text);
+      if (!matrix)
+        return emitError(UnknownLoc::get(context))
+               << "option tiles holds '" << text
+               << "'; it takes FORM:ROWSxCOLUMNSxWORDS:REGISTERS:LATENCY, a "
+                  "form such as bf16bf16x2, sizes that are powers of two from "
+                  "2 to 64, at least 3 registers and 1 cycle";
+      matrices.push_back(*matrix);
     }
     return success();
   }
@@ -946,13 +1011,36 @@ struct BlockContractionsPass
     if (!why.empty())
       return why;
     bool isError = false;
-    why = choose(decision, machine, asked, isError);
+    why = choose(decision, machine, asked, /*matrix=*/nullptr, isError);
     if (isError) {
       AffineForOp root = decision.contraction.root;
       root.emitError("the blocks asked for are not legal here: ") << why;
       signalPassFailure();
+    } else if (why.empty() && asked.tiling.mr == 0) {
+      decision = chooseMatrix(std::move(decision));
     }
     return why;
+  }
+
+  /// The decision, or one for the matrix unit that needs the fewest cycles,
+  /// where there is one that needs fewer.
+  Blocking chooseMatrix(Blocking decision) {
+    Blocking best = decision;
+    for (const MatrixForm &matrix : matrices) {
+      if (!fitsElements(decision, matrix.form.left, matrix.form.right))
+        continue;
+      Blocking other;
+      other.contraction = decision.contraction;
+      other.leftIsRow = decision.leftIsRow;
+      other.dot = DotChoice{matrix.form.left, matrix.form.right,
+                            matrix.form.step, /*rowOffset=*/0};
+      chooseWordLoop(other);
+      bool isError = false;
+      std::string why = choose(other, machine, asked, &matrix, isError);
+      if (why.empty() && other.plan.fma_cycles < best.plan.fma_cycles)
+        best = std::move(other);
+    }
+    return best;
   }
 
   /// Cuts the depth in parts and decides anew for these. What comes out is
@@ -985,6 +1073,7 @@ struct BlockContractionsPass
         << arg("columns-ahead", decision.packsAhead)
         << arg("transposed", decision.transposes)
         << arg("step", decision.step())
+        << arg("matrix-unit", decision.matrix.has_value())
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);
   }
@@ -992,6 +1081,7 @@ struct BlockContractionsPass
   ContractionMachine machine;
   AskedFor asked;
   SmallVector<DotForm> forms;
+  SmallVector<MatrixForm> matrices;
 };
 } // namespace
 

@@ -88,6 +88,9 @@ struct Blocking {
   /// loop whose iterations share words innermost.
   llvm::SmallVector<mlir::affine::AffineForOp, 4> depthLoops;
   std::optional<DotChoice> dot;
+  /// The tiles of the matrix unit that multiplies its words, if one does. Both
+  /// sides are packed then, rows along the depth, with room for whole tiles.
+  std::optional<TileShape> matrix;
   RowMode rowMode = RowMode::PackedByDepth;
   /// Of the plain load behind rowSide, with RowMode::InPlace.
   mlir::affine::AffineLoadOp rowLoad;

@@ -304,7 +304,9 @@ static int64_t findLanes(Operation *root) {
   int64_t lanes = 1;
   root->walk([&](Operation *op) {
     for (Value result : op->getResults())
-      if (auto type = dyn_cast<VectorType>(result.getType()))
+      // Tiles of several dimensions are made of rows.
+      if (auto type = dyn_cast<VectorType>(result.getType());
+          type && type.getRank() == 1)
         lanes = std::max(lanes, type.getNumElements());
   });
   return lanes;

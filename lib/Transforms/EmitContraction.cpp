@@ -78,6 +78,9 @@ private:
   void clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                     int64_t unit);
   void clearPackedColumns(Value buffer);
+  int64_t depthRoom(int64_t points);
+  void clearDepthRoom(Value buffer, unsigned d, int64_t points);
+  void clearDepthRest(Value buffer, unsigned d);
   void clearBox(Value buffer, ArrayRef<std::pair<int64_t, int64_t>> box);
   void pack(Value buffer, const ContractionOperand &operand,
             const LoopGroup &outer, const LoopGroup &inner);
@@ -115,6 +118,10 @@ private:
   AffineMap openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
                      SmallVectorImpl<Value> &operands);
   void emitInit(Value block);
+  unsigned addKernelPlace(SmallVectorImpl<AffineExpr> &place,
+                          SmallVectorImpl<Value> &operands);
+  void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
+  void startTiles(Value block, Value row, Value column);
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
   void emitEpilogue(Value block);
   void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
@@ -130,7 +137,6 @@ private:
   void openPoint(const LoopGroup &group, Value point);
   void fillRowTable();
   Value multiplyAdd(Value a, Value b, Value sum);
-  Value multiplyWords(Value a, Value b, Value sum);
   Value negate(Value value);
   Value add(Value a, Value b);
   std::pair<IntegerSet, SmallVector<Value>> isFirstDepth();
@@ -711,6 +717,59 @@ void Emitter::clearPackedColumns(Value buffer) {
   }
 }
 
+/// Points of depth that a packed block has room for.
+int64_t Emitter::depthRoom(int64_t points) {
+  return decision.matrix
+             ? int64_t(llvm::alignTo(points, decision.matrix->words))
+             : points;
+}
+
+/// Puts zeros behind `points` points of depth, in dimension `d` of packed
+/// operands of tiles.
+void Emitter::clearDepthRoom(Value buffer, unsigned d, int64_t points) {
+  int64_t end = depthRoom(points);
+  if (end == points)
+    return;
+  SmallVector<std::pair<int64_t, int64_t>> box;
+  for (int64_t size : cast<MemRefType>(buffer.getType()).getShape())
+    box.push_back({0, size});
+  box[d] = {points, end};
+  clearBox(buffer, box);
+}
+
+/// The same behind the points of the open block, where it may have fewer than
+/// others: up to a whole tile, no further than the room for a full block.
+void Emitter::clearDepthRest(Value buffer, unsigned d) {
+  Bounds count = pointsOf(decision.depth);
+  if (!decision.matrix || isExact(decision.depth, decision.matrix->words) ||
+      count.map.isSingleConstant())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  unsigned dims = count.map.getNumDims(), symbols = count.map.getNumSymbols();
+  int64_t words = decision.matrix->words;
+  Bounds first = count, last = count;
+  // In full blocks what is left is at or behind their end.
+  first.map = count.map.getSubMap({count.map.getNumResults() - 1});
+  SmallVector<AffineExpr> ends =
+      llvm::map_to_vector(count.map.getResults(), [&](AffineExpr expr) {
+        return expr.ceilDiv(words) * words;
+      });
+  last.map = simplifyAffineMap(
+      AffineMap::get(dims, symbols, ends, builder.getContext()));
+  Type elements = cast<MemRefType>(buffer.getType()).getElementType();
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elements));
+  SmallVector<Value> place;
+  for (auto [i, size] :
+       llvm::enumerate(cast<MemRefType>(buffer.getType()).getShape())) {
+    Bounds all{builder.getConstantAffineMap(size), {}};
+    AffineForOp loop = i == d ? makeLoop(last, 1, {}, &first) : makeLoop(all);
+    place.push_back(loop.getInductionVar());
+  }
+  AffineStoreOp::create(builder, loc, zero, buffer,
+                        builder.getMultiDimIdentityMap(place.size()), place);
+}
+
 /// Evaluates an operand over a block, into rows of `outer` points and columns
 /// of `inner` points.
 void Emitter::pack(Value buffer, const ContractionOperand &operand,
@@ -894,7 +953,7 @@ Value Emitter::packAhead(int64_t columnStride) {
     for (const CutLoop &cut : group->loops)
       if (!cut.isWhole())
         shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
-  addPackedShape(shape, depth.points, columnStride);
+  addPackedShape(shape, depthRoom(depth.points), columnStride);
   // A row of the source fills one row of every panel: they should not all lie
   // in one set of the caches.
   if (decision.panels)
@@ -906,6 +965,7 @@ Value Emitter::packAhead(int64_t columnStride) {
     builder.setInsertionPoint(decision.aheadPoint);
   Value buffer = makePacked(shape, describeColumns(decision));
   clearPackedColumns(buffer);
+  clearDepthRoom(buffer, shape.size() - 2, depth.points);
   openBlocks(decision.batch);
   if (decision.transposes) {
     openBlocks(decision.columns);
@@ -1494,39 +1554,11 @@ Value Emitter::add(Value a, Value b) {
 
 Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
   if (decision.dot)
-    return multiplyWords(a, b, sum);
+    return multiplyWords(builder, loc, a, decision.dot->row, b,
+                         decision.dot->column, decision.step(), sum);
   if (isa<FloatType>(type))
     return vector::FMAOp::create(builder, loc, a, b, sum);
   return add(sum, arith::MulIOp::create(builder, loc, a, b));
-}
-
-/// Adds to each lane the products of the narrow elements of two words.
-Value Emitter::multiplyWords(Value a, Value b, Value sum) {
-  MLIRContext *context = builder.getContext();
-  int64_t lanes = cast<VectorType>(sum.getType()).getNumElements();
-  int64_t step = decision.step();
-  auto groupsOf = [&](Value words, const DotElement &element) {
-    Type narrow = element.getType(context);
-    Value flat = vector::BitCastOp::create(
-        builder, loc, VectorType::get({lanes * step}, narrow), words);
-    Value groups = vector::ShapeCastOp::create(
-        builder, loc, VectorType::get({lanes, step}, narrow), flat);
-    auto wide = VectorType::get({lanes, step}, type);
-    return element.extend(builder, loc, wide, groups);
-  };
-  AffineExpr lane, within;
-  bindDims(context, lane, within);
-  AffineMap whole = AffineMap::get(2, 0, {lane, within}, context);
-  AffineMap lanesAlone = AffineMap::get(2, 0, {lane}, context);
-  auto iteratorOf = [&](vector::IteratorType type) -> Attribute {
-    return vector::IteratorTypeAttr::get(context, type);
-  };
-  return vector::ContractionOp::create(
-      builder, loc, groupsOf(a, decision.dot->row),
-      groupsOf(b, decision.dot->column), sum,
-      builder.getAffineMapArrayAttr({whole, whole, lanesAlone}),
-      builder.getArrayAttr({iteratorOf(vector::IteratorType::parallel),
-                            iteratorOf(vector::IteratorType::reduction)}));
 }
 
 /// A branch for the last block of depth, where there are several; the builder
@@ -1615,6 +1647,160 @@ Value Emitter::spreadStart(VectorType spread) {
   return vector::BroadcastOp::create(builder, loc, spread, start);
 }
 
+/// Where a micro-kernel finds packed columns: leading indices, then depth and
+/// column, of which the two operands behind `operands` are counted; returns the
+/// position of the first.
+unsigned Emitter::addKernelPlace(SmallVectorImpl<AffineExpr> &place,
+                                 SmallVectorImpl<Value> &operands) {
+  addPlace(place, operands);
+  AffineExpr depthBase = builder.getAffineConstantExpr(0);
+  if (isAhead) {
+    int64_t weight = 1;
+    for (const CutLoop &cut : llvm::reverse(decision.depth.loops)) {
+      if (Value open = blockOf.lookup(cut.loop)) {
+        depthBase = depthBase + builder.getAffineDimExpr(operands.size()) *
+                                    (cut.tile * weight);
+        operands.push_back(open);
+      }
+      weight *= *cut.most;
+    }
+  }
+  unsigned position = operands.size();
+  AffineExpr column = builder.getAffineDimExpr(position + 1);
+  finishPlace(place, depthBase + builder.getAffineDimExpr(position), column,
+              column.floorDiv(decision.plan.tile.nr),
+              builder.getAffineConstantExpr(0));
+  return position;
+}
+
+/// Updates the block of accumulators by one block of depth, tile by tile of a
+/// matrix unit: `mr` by `nr` of them stay in its registers. Both operands are
+/// filled up with zeros to whole tiles.
+void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
+                             Value columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  MLIRContext *context = builder.getContext();
+  const pn_model_tile_t &tile = decision.plan.tile;
+  const TileShape &shape = *decision.matrix;
+  int64_t down = tile.mr / shape.rows, across = tile.vectors;
+  auto sumType = VectorType::get({shape.rows, shape.columns}, type);
+  auto mark = [&](AffineForOp loop) {
+    loop->setAttr(kVectorized, builder.getUnitAttr());
+    loop->setAttr(kTiled, builder.getUnitAttr());
+  };
+  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
+  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
+  // The code behind the sums is still to be vectorized.
+  if (!decision.endsByTile) {
+    mark(overColumns);
+    mark(overRows);
+  }
+  Value column = overColumns.getInductionVar();
+  Value row = overRows.getInductionVar();
+  SmallVector<AffineExpr> columnPlace;
+  SmallVector<Value> columnOperands;
+  unsigned position = addKernelPlace(columnPlace, columnOperands);
+  AffineExpr first = builder.getAffineDimExpr(0);
+  AffineExpr second = builder.getAffineDimExpr(1);
+  auto placeAt = [&](int64_t i, int64_t j) {
+    return AffineMap::get(2, 0, {first + i, second + j}, context);
+  };
+  if (block && decision.startsEven)
+    startTiles(block, row, column);
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t j = 0; j < across; ++j) {
+      Value start;
+      if (block)
+        start = AffineVectorLoadOp::create(
+            builder, loc, sumType, block,
+            placeAt(i * shape.rows, j * shape.columns),
+            ValueRange{row, column});
+      else
+        start = vector::BroadcastOp::create(builder, loc, sumType,
+                                            decision.contraction.init);
+      sums.push_back(start);
+    }
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp overDepth =
+        makeLoop(pointsOf(decision.depth), shape.words, sums);
+    mark(overDepth);
+    Value k = overDepth.getInductionVar();
+    columnOperands.append({k, column});
+    SmallVector<Value> updated(overDepth.getRegionIterArgs());
+    SmallVector<Value> right;
+    for (int64_t j = 0; j < across; ++j) {
+      SmallVector<AffineExpr> at(columnPlace);
+      at.back() = at.back() + j * shape.columns;
+      right.push_back(AffineVectorLoadOp::create(
+          builder, loc,
+          VectorType::get({shape.words, shape.columns}, packedType), columns,
+          AffineMap::get(position + 2, 0, at, context), columnOperands));
+    }
+    for (int64_t i = 0; i < down; ++i) {
+      Value left = AffineVectorLoadOp::create(
+          builder, loc, VectorType::get({shape.rows, shape.words}, packedType),
+          rows, placeAt(i * shape.rows, 0), ValueRange{row, k});
+      for (int64_t j = 0; j < across; ++j) {
+        Value &sum = updated[i * across + j];
+        sum = multiplyTiles(builder, loc, left, decision.dot->row, right[j],
+                            decision.dot->column, decision.step(), sum);
+      }
+    }
+    AffineYieldOp::create(builder, loc, updated);
+    sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
+  }
+  auto store = [&](Value buffer, AffineMap from, ValueRange operands) {
+    for (int64_t i = 0; i < down; ++i)
+      for (int64_t j = 0; j < across; ++j) {
+        AffineMap place =
+            AffineMap::get(from.getNumDims(), 0,
+                           {from.getResult(0) + i * shape.rows,
+                            from.getResult(1) + j * shape.columns},
+                           context);
+        AffineVectorStoreOp::create(builder, loc, sums[i * across + j], buffer,
+                                    place, operands);
+      }
+  };
+  if (!decision.endsByTile) {
+    store(block, placeAt(0, 0), ValueRange{row, column});
+    return;
+  }
+  if (block) {
+    AffineIfOp branch = openOtherDepths();
+    store(block, placeAt(0, 0), ValueRange{row, column});
+    builder.setInsertionPoint(branch.getThenBlock()->getTerminator());
+  }
+  AffineExpr zero = builder.getAffineConstantExpr(0);
+  store(tileSums, AffineMap::get(0, 0, {zero, zero}, context), ValueRange());
+  emitTileEpilogue(tileSums, row, column);
+}
+
+/// Puts what the sums start from in the place of the open tiles, in the first
+/// block of depth.
+void Emitter::startTiles(Value block, Value row, Value column) {
+  OpBuilder::InsertionGuard guard(builder);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  auto [set, operands] = isFirstDepth();
+  auto branch = AffineIfOp::create(builder, loc, set, operands,
+                                   /*withElseRegion=*/false);
+  builder.setInsertionPoint(branch.getThenBlock()->getTerminator());
+  int64_t lanes = decision.matrix->columns;
+  Value start = vector::BroadcastOp::create(
+      builder, loc, VectorType::get({lanes}, type), decision.contraction.init);
+  Bounds count{builder.getConstantAffineMap(tile.mr), {}};
+  AffineForOp loop = makeLoop(count);
+  loop->setAttr(kVectorized, builder.getUnitAttr());
+  AffineExpr i = builder.getAffineDimExpr(0), by = builder.getAffineDimExpr(1);
+  AffineExpr j = builder.getAffineDimExpr(2);
+  for (int64_t v = 0; v < tile.vectors; ++v)
+    AffineVectorStoreOp::create(
+        builder, loc, start, block,
+        AffineMap::get(3, 0, {i + by, j + v * lanes}, builder.getContext()),
+        ValueRange{row, loop.getInductionVar(), column});
+}
+
 /// Updates the block of accumulators by one block of depth.
 void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                          Value columns) {
@@ -1653,28 +1839,9 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                                     buffer, placeIn(r, v),
                                     ValueRange{row, column});
   };
-  // Packed columns: leading indices, then depth and column.
   SmallVector<Value> columnOperands;
   SmallVector<AffineExpr> columnPlace;
-  addPlace(columnPlace, columnOperands);
-  AffineExpr depthBase = builder.getAffineConstantExpr(0);
-  if (isAhead) {
-    int64_t weight = 1;
-    for (const CutLoop &cut : llvm::reverse(decision.depth.loops)) {
-      if (Value open = blockOf.lookup(cut.loop)) {
-        depthBase =
-            depthBase + builder.getAffineDimExpr(columnOperands.size()) *
-                            (cut.tile * weight);
-        columnOperands.push_back(open);
-      }
-      weight *= *cut.most;
-    }
-  }
-  unsigned kPosition = columnOperands.size();
-  AffineExpr columnExpr = builder.getAffineDimExpr(kPosition + 1);
-  finishPlace(columnPlace, depthBase + builder.getAffineDimExpr(kPosition),
-              columnExpr, columnExpr.floorDiv(tile.nr),
-              builder.getAffineConstantExpr(0));
+  unsigned kPosition = addKernelPlace(columnPlace, columnOperands);
   SmallVector<Value> addresses(tile.mr);
   if (flatRows)
     for (int64_t r = 0; r < tile.mr; ++r)
@@ -1824,7 +1991,7 @@ void Emitter::emit() {
   };
   int64_t rowCount = llvm::alignTo(decision.rows.points, tile.mr);
   int64_t columnStride = strideOf(decision.columns.points, tile.nr);
-  int64_t depthStride = strideOf(decision.depth.points, 1);
+  int64_t depthStride = strideOf(depthRoom(decision.depth.points), 1);
   if (decision.rowMode == RowMode::InPlace)
     flatRows = flatten(builder, loc, decision.rowLoad.getMemRef());
   if (AffineIfOp guard = decision.contraction.guard) {
@@ -1850,14 +2017,16 @@ void Emitter::emit() {
     tileSums = makeBuffer({tile.mr, tile.nr}, type);
   if (!columns) {
     SmallVector<int64_t> shape;
-    addPackedShape(shape, decision.depth.points, columnStride);
+    addPackedShape(shape, depthRoom(decision.depth.points), columnStride);
     columns = makePacked(shape, describeColumns(decision));
     clearPackedColumns(columns);
+    clearDepthRoom(columns, shape.size() - 2, decision.depth.points);
   }
   Value rows;
   if (decision.rowMode == RowMode::PackedByRow) {
     rows = makePacked({rowCount, depthStride}, describeRows(decision));
     clearPadding(rows, 0, decision.rows, tile.mr);
+    clearDepthRoom(rows, 1, decision.depth.points);
   }
   if (decision.rowMode == RowMode::InPlace &&
       !(decision.rowStep && isExact(decision.rows, tile.mr)))
@@ -1890,7 +2059,15 @@ void Emitter::emit() {
       pack(rows, decision.rowSide(), decision.depth, decision.rows);
     if (rowTable)
       fillRowTable();
-    emitKernel(block, tileSums, rows, columns);
+    if (decision.matrix) {
+      if (!isAhead)
+        clearDepthRest(columns,
+                       cast<MemRefType>(columns.getType()).getRank() - 2);
+      clearDepthRest(rows, 1);
+      emitTileKernel(block, tileSums, rows, columns);
+    } else {
+      emitKernel(block, tileSums, rows, columns);
+    }
   }
   for (const CutLoop &cut : decision.depth.loops)
     blockOf.erase(cut.loop);

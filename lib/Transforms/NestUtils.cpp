@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IntegerSet.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -319,6 +320,12 @@ uint64_t estimateCycles(Operation *op) {
     if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
             arith::RemSIOp, arith::RemUIOp>(op))
       return 8;
+    // A matrix unit takes a cycle for each row of a tile, not a lane's share.
+    if (auto product = dyn_cast<vector::ContractionOp>(op)) {
+      auto sums = dyn_cast<VectorType>(product.getAccType());
+      if (sums && sums.getRank() == 2)
+        return uint64_t(sums.getDimSize(0)) * assumedLanes;
+    }
     return op->hasTrait<OpTrait::IsTerminator>() ||
                    op->hasTrait<OpTrait::ConstantLike>()
                ? 0

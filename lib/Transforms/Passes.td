@@ -62,6 +62,12 @@ def BlockContractions
     micro-kernel is a `vector.contract` of [lanes, step] into [lanes], which
     `polynest-lower-dots` turns into the target's instruction.
 
+    Where one of `tiles` holds the operands and needs fewer cycles, both are
+    packed in words, with zeros up to whole tiles, and a step of the micro-kernel
+    is a `vector.contract` of tiles, [rows, words, step] times [words, columns,
+    step] into [rows, columns], which `polynest-lower-tiles` turns into the
+    target's instruction.
+
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 
@@ -113,7 +119,13 @@ def BlockContractions
            "Whether rows are packed: auto, never or block (in each)">,
     ListOption<"dots", "dots", "std::string",
                "Forms of dot products that the target has, the best first, such "
-               "as u8s8x4, s16s16x2, bf16bf16x2">
+               "as u8s8x4, s16s16x2, bf16bf16x2">,
+    ListOption<"tiles", "tiles", "std::string",
+               "Matrix units of the target, as "
+               "FORM:ROWSxCOLUMNSxWORDS:REGISTERS:LATENCY: a form such as "
+               "bf16bf16x2, the sizes of a product of tiles, powers of two from "
+               "2 to 64, the number of registers for tiles, 3 to 256, and cycles "
+               "from sums to sums, 1 to 1024">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Contractions blocked">,

@@ -1005,6 +1005,9 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
   AffineValueMap first = makeBound(bounds, bounds.lower);
   AffineValueMap middle = makeBound(bounds, end);
   AffineValueMap last = makeBound(bounds, bounds.upper.front());
+  // A loop that ends before it begins has no rest either.
+  std::optional<uint64_t> trips = getTripCount(loop);
+  AffineValueMap rest = trips ? middle : makeBound(bounds, {bounds.lower, end});
   auto operandsOf = [&](const AffineValueMap &bound) {
     SmallVector<Value> result;
     for (Value value : bound.getOperands())
@@ -1042,11 +1045,10 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
         AffineYieldOp::create(inner, loc, carried);
       });
   bindExpanded(loop.getResults(), turned.getResults());
-  std::optional<uint64_t> trips = getTripCount(loop);
   if (trips && *trips % width == 0)
     return;
   SmallVector<Value> carried(turned.getResults());
-  emitPlainLoop(builder, loop, middle.getAffineMap(), operandsOf(middle),
+  emitPlainLoop(builder, loop, rest.getAffineMap(), operandsOf(rest),
                 last.getAffineMap(), operandsOf(last), carried);
 }
 

@@ -114,7 +114,7 @@ def runnable_targets():
         names += ["skylake-avx512-small@host", "sapphirerapids@host"]
     if "sse2" in flags:
         names.append("baseline")
-        names.append("neoverse-n1-small@host")
+        names += ["neoverse-n1-small@host", "sapphirerapids-small@host"]
     return names
 
 

@@ -253,6 +253,102 @@ func.func @f(%a: tensor<33x{k}xbf16>, %b: tensor<{k}x40xbf16>)
             np.testing.assert_array_equal(got, exact.astype(np.float32), target)
 
 
+TILED = [name for name in ("sapphirerapids@host", "sapphirerapids-small@host")
+         if name in contraction_fuzz.runnable_targets()]
+
+
+def tile_program(left, right, sizes, known, turned):
+    """Rows times columns, either turned, with sizes that are known or not."""
+    wide = "f32" if left == "bf16" else "i32"
+    kinds = {"bf16": ("bf16", "arith.extf"), **WIDE}
+    (a, extend_a), (b, extend_b) = kinds[left], kinds[right]
+    size = {d: str(sizes[d]) if d in known else "?" for d in "mnk"}
+    first, second = ("km" if turned[0] else "mk"), ("nk" if turned[1] else "kn")
+    shapes = [f"tensor<{size[d[0]]}x{size[d[1]]}x{t}>"
+              for d, t in ((first, a), (second, b))]
+    out = f"tensor<{size['m']}x{size['n']}x{wide}>"
+    dims = ", ".join(f"%{d}" for d in "mn" if d not in known)
+    product, plus = ("mulf", "addf") if wide == "f32" else ("muli", "addi")
+    return f"""
+func.func @f(%a: {shapes[0]}, %b: {shapes[1]}) -> {out} {{
+  %z = arith.constant {"0.0" if wide == "f32" else "0"} : {wide}
+  %cm = arith.constant {first.index("m")} : index
+  %cn = arith.constant {second.index("n")} : index
+  %m = tensor.dim %a, %cm : {shapes[0]}
+  %n = tensor.dim %b, %cn : {shapes[1]}
+  %e = tensor.empty({dims}) : {out}
+  %i = linalg.fill ins(%z : {wide}) outs(%e : {out}) -> {out}
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(m, n, k) -> ({first[0]}, {first[1]})>,
+                       affine_map<(m, n, k) -> ({second[0]}, {second[1]})>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : {shapes[0]}, {shapes[1]}) outs(%i : {out}) {{
+    ^bb0(%x: {a}, %y: {b}, %s: {wide}):
+      %x1 = {extend_a} %x : {a} to {wide}
+      %y1 = {extend_b} %y : {b} to {wide}
+      %p = arith.{product} %x1, %y1 : {wide}
+      %t = arith.{plus} %s, %p : {wide}
+      linalg.yield %t : {wide}
+  }} -> {out}
+  return %r : {out}
+}}
+"""
+
+
+def tile_values(generator, kind, shape):
+    """Numbers whose sums are exact; of bf16 also NaN and infinity."""
+    if kind != "bf16":
+        return narrow_values(generator, kind, shape)
+    values = generator.integers(-4, 5, shape).astype(np.float32)
+    for value in (np.nan, np.inf, -np.inf):
+        values[tuple(generator.integers(0, n) for n in shape)] = value
+    return values
+
+
+def check_tiles(left, right, sizes, known, turned, generator, context):
+    torch = pytest.importorskip("torch") if left == "bf16" else None
+    x = tile_values(generator, left, (sizes["m"], sizes["k"]))
+    y = tile_values(generator, right, (sizes["k"], sizes["n"]))
+    with np.errstate(invalid="ignore"):
+        wide = np.float64 if torch else np.int64
+        exact = x.astype(wide) @ y.astype(wide)
+    exact = exact.astype(np.float32 if torch else np.int32)
+    given = [np.ascontiguousarray(v.T if t else v)
+             for v, t in zip((x, y), turned)]
+    given = [torch.from_numpy(v).bfloat16() if torch else v.view(np.int8)
+             for v in given]
+    text = tile_program(left, right, sizes, known, turned)
+    for target in TILED:
+        program = Program(
+            contraction_fuzz.compile_for(context, text, target, Options())
+        )
+        np.testing.assert_array_equal(
+            np.asarray(program(*given)), exact,
+            err_msg=f"{target} {left} {right} {sizes} {known} {turned}",
+        )
+
+
+@pytest.mark.parametrize("left, right", [
+    ("s8", "s8"), ("u8", "s8"), ("s8", "u8"), ("u8", "u8"), ("bf16", "bf16")])
+def test_tiles(left, right):
+    """Products by tiles, in plain form, are exact for sizes that fill tiles and
+    that do not, known or not, with either operand turned; NaN and infinity
+    stay in their rows and columns."""
+    generator = np.random.default_rng(len(left) + 3 * len(right))
+    lengths = [7, 8, 15, 16, 17, 31, 33, 63, 65, 127, 257]
+    with Context() as context:
+        done = 0
+        while done < 8:
+            sizes = {d: int(generator.choice(lengths)) for d in "mnk"}
+            if sizes["m"] * sizes["n"] * sizes["k"] < 32768:
+                continue
+            known = ["mnk", "nk", "mk", "mn", "k", ""][done % 6]
+            turned = (bool(done & 1), bool(done & 2))
+            check_tiles(left, right, sizes, known, turned, generator, context)
+            done += 1
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("known", ["kn", "n", ""])
 def test_unknown_rows(turned, known):

@@ -533,7 +533,7 @@ func.func @turned_scan(%X: memref<16x43xf32>,
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
 //       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
 //       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to #{{.+}}()[%[[N]]] step 8
-//       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to %[[N]]
+//       CHECK:   affine.for %{{.+}} = max #{{.+}}()[%[[N]]] to %[[N]]
 //       CHECK: return
 func.func @turned_blocks(%X: memref<32x?xf32>, %n: index,
                          %Z: memref<?x32xf32> {polynest.result}) {
@@ -542,6 +542,25 @@ func.func @turned_blocks(%X: memref<32x?xf32>, %n: index,
       %x = affine.load %X[%i, %j] : memref<32x?xf32>
       %s = math.exp %x : f32
       affine.store %s, %Z[%j, %i] : memref<?x32xf32>
+    }
+  }
+  return
+}
+
+// A loop that begins behind its end runs no more often for having a rest.
+// CHECK-LABEL: func @turned_none
+//       CHECK: affine.for %[[B:.+]] = 0 to 2
+//       CHECK: affine.for %{{.+}} = #[[$FROM:.+]](%[[B]]) to 15 step 8
+//       CHECK: affine.for %{{.+}} = #[[$FROM]](%[[B]]) to 16 {
+//       CHECK: return
+func.func @turned_none(%X: memref<32x48xf32>,
+                       %Z: memref<48x32xf32> {polynest.result}) {
+  affine.for %b = 0 to 2 {
+    affine.for %i = 0 to 32 {
+      affine.for %j = affine_map<(d0) -> (d0 * -16 + 31)>(%b) to 16 {
+        %x = affine.load %X[%i, %j + 16 * %b] : memref<32x48xf32>
+        affine.store %x, %Z[%j + 16 * %b, %i] : memref<48x32xf32>
+      }
     }
   }
   return

@@ -377,6 +377,57 @@ static void contraction_plans(void) {
   CHECK(!pn_model_contraction_plan(&core, &small, &plan));
 }
 
+/* Tiles of matrix registers. */
+static void plans_of_tiles(void) {
+  pn_model_core_t core = core_of("sapphirerapids", 4);
+  core.matrix = (pn_model_matrix_t){16, 16, 16, 8, 52};
+  pn_model_tile_t tile;
+  /* Four products of 16 cycles hide 52; each takes 16 words. */
+  CHECK(pn_model_matrix_tile_cost(&core, 32, 2, &tile));
+  CHECK(tile.nr == 32 && tile.registers == 7 && tile.cycles_per_k == 4);
+  CHECK(tile.fma_utilization == 1);
+  CHECK(pn_model_matrix_tile_cost(&core, 16, 1, &tile));
+  CHECK(tile.cycles_per_k == 52.0 / 16);
+  /* 4 + 4 + 1 registers, parts of a tile, and no tile. */
+  CHECK(!pn_model_matrix_tile_cost(&core, 16, 4, &tile) && tile.mr == 0);
+  CHECK(!pn_model_matrix_tile_cost(&core, 24, 1, &tile));
+  CHECK(!pn_model_matrix_tile_cost(&core, 0, 1, &tile));
+  CHECK(!pn_model_matrix_tile_cost(&core, 16, 0, &tile));
+  pn_model_contraction_t product = {.m = {1, {1024}},
+                                    .n = {1, {1024}},
+                                    .k = {1, {1000}},
+                                    .batch = 1,
+                                    .cores = 1,
+                                    .step = 2};
+  pn_model_contraction_plan_t plan, dots;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 32 && plan.tile.nr == 32);
+  /* 500 words in blocks of whole tiles, of which both panels stay in L1. */
+  CHECK(plan.k.points % 16 == 0 && plan.k.points * 4 * 64 <= 42 * 1024);
+  CHECK(plan.m.points % 32 == 0 && plan.n.points % 32 == 0);
+  CHECK(plan.fma_cycles == 32.0 * 32 * 512 * 4);
+  CHECK(plan.useful_share == 500.0 / 512);
+  pn_model_core_t lanes = core;
+  lanes.matrix.rows = 0;
+  CHECK(pn_model_contraction_plan(&lanes, &product, &dots));
+  CHECK(dots.fma_cycles > 7 * plan.fma_cycles);
+  /* Few rows: three tiles of columns, one of rows. */
+  product.m.trips[0] = 16;
+  product.n.trips[0] = 96;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 16 && plan.tile.vectors == 3);
+  /* Tiles are not asked for, and nonsense has no plan. */
+  const pn_model_tiling_t asked = {.mr = 4, .vectors = 2};
+  const char *reason;
+  CHECK(!pn_model_contraction_plan_as(&core, &product, &asked, &plan, &reason));
+  CHECK(reason != NULL);
+  core.matrix.rows = INT32_MAX;
+  CHECK(!pn_model_contraction_plan(&core, &product, &plan));
+  core.matrix.rows = 16;
+  core.matrix.words = 0;
+  CHECK(!pn_model_contraction_plan(&core, &product, &plan));
+}
+
 /* Words of several steps of the reduction. */
 static void plans_of_words(void) {
   pn_model_core_t core = core_of("znver3", 4);
@@ -874,6 +925,7 @@ int main(void) {
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
   CHECK_RUN(plans_of_words);
+  CHECK_RUN(plans_of_tiles);
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);

@@ -1089,12 +1089,53 @@ static void permutes(void) {
   CHECK(pn_permute_get(&info, 1) == NULL);
 }
 
+/* Forms and sizes of the matrix units of a known chip, in order. */
+static void matrix_units_are(const char *chip, const char *expected) {
+  const pn_target_row_t *row = pn_target_find_row(chip);
+  CHECK(row != NULL);
+  char text[512] = "";
+  pn_matrix_unit_t unit;
+  for (size_t i = 0; pn_matrix_unit_get(&row->info, i, &unit); ++i) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, "%s%s:%dx%dx%d", i ? " " : "",
+             unit.form, (int)unit.rows, (int)unit.columns, (int)unit.words);
+    CHECK(strncmp(unit.intrinsic, "llvm.x86.tdp", 12) == 0);
+    CHECK(unit.is_exact == (strncmp(unit.form, "bf16", 4) != 0));
+    CHECK(unit.registers == 8 && unit.latency_cycles == 52);
+  }
+  CHECK(unit.form == NULL && unit.rows == 0);
+  if (strcmp(text, expected) != 0)
+    printf("  %s: %s\n", chip, text);
+  CHECK(strcmp(text, expected) == 0);
+}
+
+static void matrix_units(void) {
+  matrix_units_are("znver4", "");
+  matrix_units_are("neoverse-v1", "");
+  static const char all[] = "s8s8x4:16x16x16 s8u8x4:16x16x16 u8s8x4:16x16x16 "
+                            "u8u8x4:16x16x16 bf16bf16x2:16x16x16";
+  matrix_units_are("sapphirerapids", all);
+  matrix_units_are("graniterapids", all);
+  /* The second side has no more rows than there are. */
+  pn_target_info_t info = pn_target_find_row("sapphirerapids")->info;
+  info.matrix_rows = 8;
+  pn_matrix_unit_t unit;
+  CHECK(pn_matrix_unit_get(&info, 4, &unit));
+  CHECK(unit.rows == 8 && unit.columns == 16 && unit.words == 8);
+  CHECK(!pn_matrix_unit_get(&info, 5, &unit));
+  info.features &= ~(UINT64_C(1) << PN_TARGET_FEATURE_AMX_INT8);
+  CHECK(pn_matrix_unit_get(&info, 0, &unit));
+  CHECK(strcmp(unit.form, "bf16bf16x2") == 0);
+  CHECK(!pn_matrix_unit_get(&info, 1, &unit));
+}
+
 int main(void) {
   CHECK(mkdtemp(temporary_directory) != NULL);
   CHECK_RUN(allocation_failures);
   CHECK_RUN(known_rows_are_sound);
   CHECK_RUN(dot_units);
   CHECK_RUN(permutes);
+  CHECK_RUN(matrix_units);
   CHECK_RUN(names);
   CHECK_RUN(info_and_references);
   CHECK_RUN(round_trips);
