@@ -85,7 +85,7 @@ static void test_options(void) {
   name[sizeof(name) - 1] = '\0';
   options.disabled_passes = name;
   CHECK_SAYS(pn_pipeline_print(PN_STAGE_S3, target, &options, ignore, NULL),
-             PN_ERROR_ARGUMENT, "known are fold-views, eliminate-buffers");
+             PN_ERROR_ARGUMENT, "known are unify-sizes, fold-views");
   CHECK_IS(pn_pipeline_print(PN_STAGE_INPUT, target, NULL, ignore, NULL),
            PN_ERROR_ARGUMENT);
   CHECK_IS(pn_pipeline_print((pn_stage_t)6, target, NULL, ignore, NULL),
