@@ -155,7 +155,7 @@ std::pair<AffineForOp, AffineForOp> unrollAndJam(AffineForOp loop,
   // The lower bound of the rest is where full tiles end. Its operands are
   // copied: setting them moves the storage that the loop's own range points to.
   SmallVector<Value> operands(loop.getUpperBoundOperands());
-  loop.setLowerBound(operands, covered);
+  loop.setLowerBound(operands, getRestBegin(loop, covered));
   loop->setAttr(kTiled, builder.getUnitAttr());
   // A single iteration needs no loop; the loops inside take over the mark.
   if (trip && *trip % static_cast<uint64_t>(factor) == 1) {

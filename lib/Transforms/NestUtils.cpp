@@ -4,6 +4,7 @@
 
 #include "Transforms/NestUtils.h"
 
+#include "Analysis/AffineValues.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
@@ -517,6 +518,32 @@ bool addsLoops(const Access &access) {
       return true;
   }
   return false;
+}
+
+/// False if the loop is known not to end before it begins.
+static bool mayEndBeforeBegin(AffineForOp loop) {
+  if (getTripCount(loop))
+    return false;
+  AffineMap upper = loop.getUpperBoundMap();
+  AffineValueBuilder builder(loop);
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(loop.getUpperBoundOperands())) {
+    std::optional<AffineExpr> expr = builder.express(operand);
+    if (!expr)
+      return true;
+    (i < upper.getNumDims() ? dims : symbols).push_back(*expr);
+  }
+  AffineExpr end = upper.getResult(0).replaceDimsAndSymbols(dims, symbols);
+  return builder.rangeOf(end).low < loop.getConstantLowerBound();
+}
+
+AffineMap getRestBegin(AffineForOp loop, AffineMap covered) {
+  if (!mayEndBeforeBegin(loop))
+    return covered;
+  AffineExpr begin =
+      getAffineConstantExpr(loop.getConstantLowerBound(), loop.getContext());
+  return AffineMap::get(covered.getNumDims(), covered.getNumSymbols(),
+                        {begin, covered.getResult(0)}, loop.getContext());
 }
 
 std::optional<int64_t> getSmallTripCount(AffineForOp loop) {

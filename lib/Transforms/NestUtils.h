@@ -116,6 +116,12 @@ bool mayRunTwice(mlir::affine::AffineForOp loop);
 uint64_t estimateTrips(mlir::affine::AffineForOp loop);
 /// The trip count, where it is constant and fits 31 bits.
 std::optional<int64_t> getSmallTripCount(mlir::affine::AffineForOp loop);
+
+/// Where what is left of a loop begins whose whole tiles end at `covered`, a
+/// map of the operands of its upper bound: not below where the loop begins,
+/// which `covered` is for a loop that ends before that.
+mlir::AffineMap getRestBegin(mlir::affine::AffineForOp loop,
+                             mlir::AffineMap covered);
 /// The product of such counts; `unknown` stands for one that is not known.
 double countPoints(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
                    double unknown = dynamicTrips);

@@ -608,7 +608,7 @@ static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
     loop.erase();
     return {block};
   }
-  inner.setLowerBound(operands, middle);
+  inner.setLowerBound(operands, getRestBegin(inner, middle));
   return {block, loop};
 }
 

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func @jam
 //       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%[[N:.+]]] step
-//       CHECK: affine.for %{{.+}} = #{{.+}}()[%[[N]]] to %[[N]]
+//       CHECK: affine.for %{{.+}} = max #{{.+}}()[%[[N]]] to %[[N]]
 func.func @jam(%n: index, %a: memref<?x9xf32>, %b: memref<9x8xf32>,
                %c: memref<64x8xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32

@@ -50,3 +50,23 @@ func.func @carried(%c: memref<14x11xf32>) {
   }
   return
 }
+
+// A loop that may end before it begins has no rest then: it begins no earlier
+// than the loop did.
+// CHECK-LABEL: func.func @ends_before
+//       CHECK:   affine.for %{{.+}} = max #{{.+}}()[%{{.+}}] to
+func.func @ends_before(%a: memref<?x64xf32>, %b: memref<64xf32>, %n: index) -> memref<?xf32> {
+  %r = memref.alloc(%n) : memref<?xf32>
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  affine.for %i = 0 to affine_map<()[s0] -> (s0 - 3)>()[%n] {
+    %s = affine.for %k = 0 to 64 step 8 iter_args(%acc = %zero) -> vector<8xf32> {
+      %x = affine.vector_load %a[%i, %k] : memref<?x64xf32>, vector<8xf32>
+      %w = affine.vector_load %b[%k] : memref<64xf32>, vector<8xf32>
+      %z = vector.fma %x, %w, %acc : vector<8xf32>
+      affine.yield %z : vector<8xf32>
+    } {polynest.vectorized}
+    %t = vector.reduction <add>, %s : vector<8xf32> into f32
+    affine.store %t, %r[%i] : memref<?xf32>
+  }
+  return %r : memref<?xf32>
+}

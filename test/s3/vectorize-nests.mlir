@@ -535,8 +535,10 @@ func.func @turned_scan(%X: memref<16x43xf32>,
 //       CHECK:   affine.for %{{.+}} = #{{.+}}()[%[[N]]] to #{{.+}}()[%[[N]]] step 8
 //       CHECK:   affine.for %{{.+}} = max #{{.+}}()[%[[N]]] to %[[N]]
 //       CHECK: return
-func.func @turned_blocks(%X: memref<32x?xf32>, %n: index,
+func.func @turned_blocks(%X: memref<32x?xf32>,
                          %Z: memref<?x32xf32> {polynest.result}) {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %X, %c1 : memref<32x?xf32>
   affine.for %i = 0 to 32 {
     affine.for %j = 0 to %n {
       %x = affine.load %X[%i, %j] : memref<32x?xf32>
