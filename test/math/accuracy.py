@@ -53,8 +53,8 @@ BOUNDS = {
 }
 BOUNDS.update({name: (0.0, 0.0) for name in EXACT})
 
-# Instructions that look numbers up, as targets have them.
-PERMUTES = "512:llvm.x86.avx512.permvar.si.512,256:llvm.x86.avx2.permd"
+# What looks numbers up on a target with AVX2.
+PERMUTES = "256:llvm.x86.avx2.permd"
 PIPELINE = ("--polynest-lower-math --convert-vector-to-scf --convert-scf-to-cf "
             "--convert-vector-to-llvm --expand-strided-metadata "
             "--finalize-memref-to-llvm --convert-func-to-llvm "
@@ -403,7 +403,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         library, reference, _ = build(
             names, options.keep or directory,
-            permutes=PERMUTES[PERMUTES.index("256"):] if options.look_up else "")
+            permutes=PERMUTES if options.look_up else "")
         if options.write_docs:
             write_docs(library, reference, names, directory,
                        options.samples or 50000000)

@@ -132,9 +132,8 @@ def looked_up(tmp_path_factory):
         "@exp_f32", f"@exp{lanes}_f32") for lanes in (2, 4, 16, 24))
     text += "".join(accuracy.kernel_text("exp", element, 8)
                     for element in ("f16", "bf16"))
-    permutes = accuracy.PERMUTES[accuracy.PERMUTES.index("256"):]
     return accuracy.build(["exp"], tmp_path_factory.mktemp("lookup"),
-                          extra=text, permutes=permutes)
+                          extra=text, permutes=accuracy.PERMUTES)
 
 
 def test_looked_up_exp(looked_up):
