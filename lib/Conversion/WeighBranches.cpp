@@ -17,7 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_WEIGHBRANCHES
@@ -30,18 +30,11 @@ using namespace mlir;
 
 namespace polynest {
 
-static std::optional<int64_t> getConstant(Value value) {
-  APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)))
-    return std::nullopt;
-  return number.getSExtValue();
-}
-
 /// The constant, or the smallest one of those whose least the value is.
 static std::optional<int64_t> getLargest(Value value) {
   auto least = value.getDefiningOp<arith::MinSIOp>();
   if (!least)
-    return getConstant(value);
+    return getConstantIntValue(value);
   std::optional<int64_t> a = getLargest(least.getLhs());
   std::optional<int64_t> b = getLargest(least.getRhs());
   return a && b ? std::min(*a, *b) : a ? a : b;
@@ -72,9 +65,9 @@ static std::optional<int64_t> countTrips(cf::CondBranchOp branch) {
       return std::nullopt;
     auto next = value.getDefiningOp<arith::AddIOp>();
     if (next && next.getLhs() == index)
-      step = getConstant(next.getRhs());
+      step = getConstantIntValue(next.getRhs());
     else
-      begin = getConstant(value);
+      begin = getConstantIntValue(value);
   }
   if (!begin || !step || *step <= 0 || *end <= *begin)
     return std::nullopt;
