@@ -18,6 +18,7 @@
 #include "Conversion/Passes.h"
 
 #include "Support/DotForm.h"
+#include "Support/EraseDead.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -745,20 +746,6 @@ void MemoryWriter::write(Web &which) {
     if (web->loops.contains(loop))
       dropCarried(loop, *web);
   });
-}
-
-/// Erases what nobody needs any more, with what computed it.
-static void eraseDead(ArrayRef<Operation *> ops) {
-  llvm::SetVector<Operation *> work(ops.begin(), ops.end());
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    if (!isOpTriviallyDead(op))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp())
-        work.insert(source);
-    op->erase();
-  }
 }
 
 namespace {

@@ -13,11 +13,11 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/AffineValues.h"
+#include "Support/EraseDead.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_NARROWCONDITIONS
@@ -95,16 +95,6 @@ static const char *narrow(arith::CmpIOp test) {
   return nullptr;
 }
 
-/// Erases the operation, and what it alone used.
-static void eraseDead(Operation *op) {
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    if (Operation *def = operand.getDefiningOp())
-      if (operand.use_empty() && isMemoryEffectFree(def) && def->use_empty())
-        eraseDead(def);
-}
-
 namespace {
 struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
   void runOnOperation() override {
@@ -116,6 +106,7 @@ struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
           isSignedOrEquality(test.getPredicate()))
         tests.push_back(test);
     });
+    SmallVector<Operation *> replaced;
     for (arith::CmpIOp test : tests) {
       if (const char *why = narrow(test)) {
         remark(RemarkKind::Declined, test.getLoc(), passName, why);
@@ -125,8 +116,9 @@ struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
       remark(RemarkKind::Applied, test.getLoc(), passName,
              "indices compared in 32 bits");
       ++numApplied;
-      eraseDead(test);
+      replaced.push_back(test);
     }
+    eraseDead(replaced);
   }
 };
 } // namespace

@@ -1,9 +1,10 @@
 // Properties: a signed comparison of sums of indices becomes one of their
-// difference with a constant, in i32 (@mask, @blocks, @equal, @indices). It
-// stays where the difference does not fit 32 bits, just so (@edge) or by far
-// (@far), where a loop has no known length (@unknown), for unsigned comparisons
-// (@unsigned), for values from memory (@loaded), outside of loops (@outside),
-// and where no index moves it (@constant).
+// difference with a constant, in i32 (@mask, @blocks, @equal, @indices); what
+// computed the sums goes, though used twice there (@twice). It stays where the
+// difference does not fit 32 bits, just so (@edge) or by far (@far), where a
+// loop has no known length (@unknown), for unsigned comparisons (@unsigned), for
+// values from memory (@loaded), outside of loops (@outside), and where no index
+// moves it (@constant).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | FileCheck %s
@@ -74,6 +75,26 @@ func.func @indices(%m: memref<8xi1>) {
     %x = arith.muli %i, %c2 : index
     %t = arith.cmpi sgt, %x, %c7 : index
     affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// The cast is an operand of both sums, and twice of the first.
+// CHECK-LABEL: func.func @twice
+//   CHECK-NOT:   i64
+//       CHECK:   arith.cmpi slt, %{{.+}}, %c0_i32 : i32
+//   CHECK-NOT:   i64
+//       CHECK:   return
+func.func @twice(%m: memref<64x64xi1>) {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      %i64 = arith.index_cast %i : index to i64
+      %j64 = arith.index_cast %j : index to i64
+      %s = arith.addi %i64, %i64 : i64
+      %x = arith.addi %s, %i64 : i64
+      %t = arith.cmpi slt, %x, %j64 : i64
+      affine.store %t, %m[%i, %j] : memref<64x64xi1>
+    }
   }
   return
 }
