@@ -148,45 +148,59 @@ def _padding(node: Any) -> tuple[int, int, int] | None:
     return dim, pad[2 * padded[0]], inner[dim]
 
 
-def _padded_terms(node: torch.fx.Node) -> list[torch.fx.Node] | None:
-    """The padded tensors that a sum of sums adds, where it adds nothing
-    else and nobody reads them besides."""
-    terms = []
-    for part in node.args:
-        if len(part.users) != 1:
-            return None
+def _padded_sum(node: torch.fx.Node) -> list[torch.fx.Node] | None:
+    """A sum of sums of padded tensors, with all sums and padded tensors in it,
+    each in front of its operands, where it adds nothing else and nobody reads
+    them besides."""
+    found, waiting = [], [node]
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
         if _padding(part) is not None:
-            terms.append(part)
-        elif _is_plain_sum(part):
-            inner = _padded_terms(part)
-            if inner is None:
-                return None
-            terms += inner
-        else:
+            continue
+        if not _is_plain_sum(part):
             return None
-    return terms
+        if any(len(a.users) != 1 for a in part.args):
+            return None
+        waiting += dict.fromkeys(part.args)
+    return found
 
 
-def _piece(b: _Builder, node: torch.fx.Node, dim: int, begin: int, end: int):
-    """Elements from `begin` to `end` of a sum of padded tensors; None for
-    zeros. Adding zero changes one number, -0.0."""
-    found = _padding(node)
-    if found is not None:
-        _, front, count = found
-        if end <= front or begin >= front + count:
-            return None
-        source = node.args[0]
+# The elements between two edges -> what a sum has there, other than zeros.
+_Pieces = dict[tuple[int, int], torch.fx.Node]
+
+
+def _cut(b: _Builder, padded: torch.fx.Node, places: list) -> _Pieces:
+    """`places` are between edges, and edges are where zeros begin or end."""
+    source = padded.args[0]
+    dim, front, count = _padding(padded)
+    pieces = {}
+    for begin, end in places:
         if (begin, end) == (front, front + count):
-            return source
-        return b.call(
-            aten.slice.Tensor, source, dim, begin - front, end - front
-        )
-    first, second = (_piece(b, a, dim, begin, end) for a in node.args)
-    if first is None and second is None:
-        return None
-    if first is None or second is None:
-        return b.call(aten.add.Scalar, second if first is None else first, 0.0)
-    return b.call(aten.add.Tensor, first, second)
+            pieces[begin, end] = source
+        elif front <= begin and end <= front + count:
+            pieces[begin, end] = b.call(
+                aten.slice.Tensor, source, dim, begin - front, end - front
+            )
+    return pieces
+
+
+def _add_pieces(
+    b: _Builder, first: _Pieces, second: _Pieces, plus_zero: set
+) -> _Pieces:
+    """Adding zero changes one number, -0.0, and that once: `plus_zero` are
+    the results of having done so."""
+    pieces = {}
+    for place in first | second:
+        terms = [p[place] for p in (first, second) if place in p]
+        if len(terms) == 2:
+            pieces[place] = b.call(aten.add.Tensor, *terms)
+        elif terms[0] in plus_zero:
+            pieces[place] = terms[0]
+        else:
+            pieces[place] = b.call(aten.add.Scalar, terms[0], 0.0)
+            plus_zero.add(pieces[place])
+    return pieces
 
 
 def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
@@ -196,32 +210,40 @@ def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         return
     if 0 in _static_shape(node):
         return
-    terms = _padded_terms(node)
-    if terms is None:
+    parts = _padded_sum(node)
+    if parts is None:
         return
-    dim = _padding(terms[0])[0]
-    if any(_padding(t)[0] != dim for t in terms):
+    paddings = [p for p in map(_padding, parts) if p is not None]
+    dim = paddings[0][0]
+    if any(p[0] != dim for p in paddings):
         return
-    size = _static_shape(node)[dim]
-    edges = {0, size}
-    for term in terms:
-        _, front, count = _padding(term)
+    edges = {0, _static_shape(node)[dim]}
+    for _, front, count in paddings:
         edges |= {front, front + count}
-    edges = sorted(edges)
+    places = list(itertools.pairwise(sorted(edges)))
     b = _Builder(graph, node)
-    pieces = []
-    for begin, end in itertools.pairwise(edges):
-        piece = _piece(b, node, dim, begin, end)
+    pieces: dict[torch.fx.Node, _Pieces] = {}
+    plus_zero: set[torch.fx.Node] = set()
+    for part in reversed(parts):
+        if _padding(part) is not None:
+            pieces[part] = _cut(b, part, places)
+        else:
+            first, second = (pieces[a] for a in part.args)
+            pieces[part] = _add_pieces(b, first, second, plus_zero)
+    joined = []
+    for begin, end in places:
+        piece = pieces[node].get((begin, end))
         if piece is None:
             shape = _static_shape(node)
             shape[dim] = end - begin
             piece = b.call(
                 aten.full.default, shape, 0.0, dtype=node.meta["val"].dtype
             )
-        pieces.append(piece)
-    joined = b.call(aten.cat.default, pieces, dim)
-    node.replace_all_uses_with(joined)
-    graph.erase_node(node)
+        joined.append(piece)
+    node.replace_all_uses_with(b.call(aten.cat.default, joined, dim))
+    # The sums inside as well: they would be joined once more.
+    for part in parts:
+        graph.erase_node(part)
 
 
 def _is_zero(node: Any) -> bool:

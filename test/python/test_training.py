@@ -337,6 +337,17 @@ def test_joined_gradients_have_the_signs_of_zero():
     assert torch.equal(leaf.grad.signbit(), want)
 
 
+def test_long_sums_of_padded_gradients():
+    """Zero is added to each part once, not at every sum."""
+    x = torch.randn(20, 3)
+    before, after = traced(
+        lambda x: sum((x[i] * (i + 1)).sum() for i in range(20)), x
+    )
+    assert aten.constant_pad_nd.default not in targets(after)
+    assert targets(after).count(aten.add.Scalar) == 20
+    assert torch.equal(before(x)[0], after(x)[0])
+
+
 @pytest.mark.parametrize(
     "function",
     [
