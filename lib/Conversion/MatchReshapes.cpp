@@ -215,22 +215,6 @@ static OpFoldResult getTargetSize(OpBuilder &builder, Operation *op,
   return size;
 }
 
-/// The sizes of groups as far as they are static.
-static RankedTensorType
-getGroupType(RankedTensorType type, ArrayRef<Group> groups,
-             llvm::function_ref<ArrayRef<int64_t>(const Group &)> dims) {
-  SmallVector<int64_t> shape;
-  for (const Group &group : groups) {
-    int64_t size = 1;
-    for (int64_t d : dims(group))
-      size = type.isDynamicDim(d) || ShapedType::isDynamic(size)
-                 ? ShapedType::kDynamic
-                 : size * type.getDimSize(d);
-    shape.push_back(size);
-  }
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
 static Value castTo(OpBuilder &builder, Location loc, RankedTensorType type,
                     Value value) {
   return value.getType() == type
@@ -252,18 +236,13 @@ static Value emitMatch(OpBuilder &builder, Operation *op, const Match &match) {
   if (sourceType.getRank() != groupCount)
     value = tensor::CollapseShapeOp::create(
         builder, loc,
-        getGroupType(
-            sourceType, match.groups,
-            [](const Group &group) -> ArrayRef<int64_t> { return group.from; }),
-        value, joined);
+        tensor::CollapseShapeOp::inferCollapsedType(sourceType, joined), value,
+        joined);
   if (type.getRank() == groupCount)
     return castTo(builder, loc, type, value);
-  value = castTo(builder, loc,
-                 getGroupType(type, match.groups,
-                              [](const Group &group) -> ArrayRef<int64_t> {
-                                return group.to;
-                              }),
-                 value);
+  value =
+      castTo(builder, loc,
+             tensor::CollapseShapeOp::inferCollapsedType(type, parted), value);
   SmallVector<OpFoldResult> sizes;
   for (auto [i, group] : llvm::enumerate(match.groups)) {
     // A size that is read from what is parted would be a use of it.
