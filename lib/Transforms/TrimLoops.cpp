@@ -82,7 +82,6 @@ struct LoopEnd {
   bool operator==(const LoopEnd &other) const {
     return number == other.number && value == other.value;
   }
-  bool operator!=(const LoopEnd &other) const { return !(*this == other); }
 };
 
 /// A select that puts -inf in masked columns of a buffer.
