@@ -139,9 +139,7 @@ void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
 
 SizeProduct SizeFacts::of(OpFoldResult size) {
   steps = kMostSteps;
-  if (auto attr = dyn_cast<Attribute>(size))
-    return constantProduct(cast<IntegerAttr>(attr).getInt());
-  return ofValue(cast<Value>(size));
+  return ofSize(size);
 }
 
 SizeProduct SizeFacts::of(Value shaped, int64_t d) {
@@ -149,9 +147,10 @@ SizeProduct SizeFacts::of(Value shaped, int64_t d) {
   return ofShaped(shaped, d);
 }
 
-SizeProduct SizeFacts::ofValue(Value value) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
+SizeProduct SizeFacts::ofSize(OpFoldResult size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
     return constantProduct(*constant);
+  auto value = cast<Value>(size);
   Operation *op = value.getDefiningOp();
   if (op && op->getNumResults() == 1 && steps > 0) {
     --steps;
@@ -174,12 +173,12 @@ std::optional<SizeProduct> SizeFacts::ofNumber(Operation *op) {
   if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
     if (!isWide(cast.getIn().getType()) || !isWide(cast.getType()))
       return std::nullopt;
-    return ofValue(cast.getIn());
+    return ofSize(cast.getIn());
   }
   if (auto product = dyn_cast<arith::MulIOp>(op)) {
     if (!isWide(product.getType()))
       return std::nullopt;
-    return multiply(ofValue(product.getLhs()), ofValue(product.getRhs()));
+    return multiply(ofSize(product.getLhs()), ofSize(product.getRhs()));
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
     return ofExpression(apply.getAffineMap().getResult(0),
@@ -193,7 +192,7 @@ std::optional<SizeProduct> SizeFacts::ofNumber(Operation *op) {
     if (!i || *i < 0 || size_t(*i) >= elements.getElements().size() ||
         !isWide(extract.getType()))
       return std::nullopt;
-    return ofValue(elements.getElements()[*i]);
+    return ofSize(elements.getElements()[*i]);
   }
   return std::nullopt;
 }
@@ -203,9 +202,9 @@ SizeFacts::ofExpression(AffineExpr expr, ValueRange operands, unsigned dims) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constantProduct(constant.getValue());
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return ofValue(operands[dim.getPosition()]);
+    return ofSize(operands[dim.getPosition()]);
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return ofValue(operands[dims + symbol.getPosition()]);
+    return ofSize(operands[dims + symbol.getPosition()]);
   auto binary = cast<AffineBinaryOpExpr>(expr);
   std::optional<SizeProduct> a = ofExpression(binary.getLHS(), operands, dims);
   std::optional<SizeProduct> b = ofExpression(binary.getRHS(), operands, dims);
@@ -233,33 +232,28 @@ static Value getShapeElement(Value shape, int64_t d) {
 /// Size `d` of what the operation makes, but for those that hand on the size of
 /// an operand.
 std::optional<SizeProduct> SizeFacts::ofDefined(Operation *op, int64_t d) {
-  auto ofMixed = [&](OpFoldResult size) -> SizeProduct {
-    if (auto attr = dyn_cast<Attribute>(size))
-      return constantProduct(cast<IntegerAttr>(attr).getInt());
-    return ofValue(cast<Value>(size));
-  };
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-    return ofMixed(empty.getMixedSizes()[d]);
+    return ofSize(empty.getMixedSizes()[d]);
   if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
     auto type = cast<MemRefType>(op->getResult(0).getType());
-    return ofValue(op->getOperand(type.getDynamicDimIndex(d)));
+    return ofSize(op->getOperand(type.getDynamicDimIndex(d)));
   }
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    return ofMixed(expand.getMixedOutputShape()[d]);
+    return ofSize(expand.getMixedOutputShape()[d]);
   if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
-    return ofMixed(expand.getMixedOutputShape()[d]);
+    return ofSize(expand.getMixedOutputShape()[d]);
   if (auto view = dyn_cast<memref::ReinterpretCastOp>(op))
-    return ofMixed(view.getMixedSizes()[d]);
+    return ofSize(view.getMixedSizes()[d]);
   // Of slices, those that keep all dimensions.
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     if (slice.getSourceType().getRank() == slice.getType().getRank())
-      return ofMixed(slice.getMixedSizes()[d]);
+      return ofSize(slice.getMixedSizes()[d]);
   if (auto slice = dyn_cast<memref::SubViewOp>(op))
     if (slice.getSourceType().getRank() == slice.getType().getRank())
-      return ofMixed(slice.getMixedSizes()[d]);
+      return ofSize(slice.getMixedSizes()[d]);
   if (auto reshape = dyn_cast<tensor::ReshapeOp>(op))
     if (Value size = getShapeElement(reshape.getShape(), d))
-      return ofValue(size);
+      return ofSize(size);
   auto ofGroup =
       [&](Value source,
           ArrayRef<ReassociationIndices> groups) -> std::optional<SizeProduct> {

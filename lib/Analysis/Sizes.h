@@ -68,7 +68,7 @@ public:
   void assumeResults(mlir::func::FuncOp entry, mlir::func::FuncOp shapes);
 
 private:
-  SizeProduct ofValue(mlir::Value value);
+  SizeProduct ofSize(mlir::OpFoldResult size);
   SizeProduct ofShaped(mlir::Value shaped, int64_t d);
   std::optional<SizeProduct> ofDefined(mlir::Operation *op, int64_t d);
   std::optional<SizeProduct> ofNumber(mlir::Operation *op);
