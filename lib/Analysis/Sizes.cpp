@@ -101,10 +101,11 @@ bool SizeFacts::assume(cf::AssertOp op) {
   return isWhole && steps > 0 && assumeEqual(a, b);
 }
 
-void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
+std::optional<ResultSizes> getResultSizes(func::FuncOp entry,
+                                          func::FuncOp shapes) {
   if (!shapes || !shapes.getBody().hasOneBlock() || entry.isExternal())
-    return;
-  SmallVector<SizeProduct> sources;
+    return std::nullopt;
+  ResultSizes sizes;
   SmallVector<UnknownSize> targets;
   for (BlockArgument argument : entry.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
@@ -112,24 +113,36 @@ void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
         entry.getArgAttr(argument.getArgNumber(), "polynest.result") != nullptr;
     if (!type) {
       if (argument.getType().isIntOrIndex())
-        sources.push_back(unknownProduct({argument, -1}));
+        sizes.sources.push_back({argument, -1});
       continue;
     }
     for (int64_t d = 0; d < type.getRank(); ++d) {
       if (!isResult)
-        sources.push_back(of(argument, d));
+        sizes.sources.push_back({argument, d});
       else if (type.isDynamicDim(d))
         targets.push_back({argument, d});
     }
   }
   Block &body = shapes.getBody().front();
   OperandRange returned = body.getTerminator()->getOperands();
-  if (sources.size() != body.getNumArguments() ||
+  if (sizes.sources.size() != body.getNumArguments() ||
       targets.size() != returned.size())
-    return;
-  for (auto [argument, source] : llvm::zip_equal(body.getArguments(), sources))
-    known.insert({UnknownSize{argument, -1}.key(), source});
+    return std::nullopt;
   for (auto [target, value] : llvm::zip_equal(targets, returned))
+    sizes.results.push_back({target, value});
+  return sizes;
+}
+
+void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
+  std::optional<ResultSizes> sizes = getResultSizes(entry, shapes);
+  if (!sizes)
+    return;
+  for (auto [argument, source] :
+       llvm::zip_equal(shapes.getArguments(), sizes->sources))
+    known.insert({UnknownSize{argument, -1}.key(),
+                  source.dim < 0 ? unknownProduct(source)
+                                 : of(source.base, source.dim)});
+  for (auto [target, value] : sizes->results)
     assumeEqual(of(OpFoldResult(value)), unknownProduct(target));
 }
 

@@ -22,6 +22,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Sizes.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -346,38 +347,19 @@ void SizeChecks::emit(
 }
 
 void SizeChecks::assumeResults(func::FuncOp shapes) {
-  if (!shapes || !shapes.getBody().hasOneBlock())
+  std::optional<ResultSizes> sizes = getResultSizes(entry, shapes);
+  if (!sizes)
     return;
-  // The sizes behind the shape function's arguments.
-  SmallVector<Extent> sources;
-  SmallVector<Extent> targets;
-  for (BlockArgument argument : block.getArguments()) {
-    auto type = dyn_cast<MemRefType>(argument.getType());
-    bool isResult =
-        entry.getArgAttr(argument.getArgNumber(), "polynest.result") != nullptr;
-    if (!type) {
-      if (argument.getType().isIntOrIndex())
-        sources.push_back({argument, -1});
-      continue;
-    }
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (!isResult)
-        sources.push_back(extentOf(argument, d));
-      else if (type.isDynamicDim(d))
-        targets.push_back({argument, d});
-    }
-  }
-  Block &body = shapes.getBody().front();
-  OperandRange returned = body.getTerminator()->getOperands();
-  if (sources.size() != body.getNumArguments() ||
-      targets.size() != returned.size())
-    return;
-  for (auto [target, value] : llvm::zip_equal(targets, returned)) {
+  for (auto [target, value] : sizes->results) {
     auto argument = dyn_cast<BlockArgument>(value);
-    if (std::optional<int64_t> constant = getConstantIntValue(value))
+    if (std::optional<int64_t> constant = getConstantIntValue(value)) {
       equal.unionSets(target.key(), Extent{Value(), *constant}.key());
-    else if (argument && argument.getOwner() == &body)
-      equal.unionSets(target.key(), sources[argument.getArgNumber()].key());
+    } else if (argument) {
+      const UnknownSize &source = sizes->sources[argument.getArgNumber()];
+      Extent size = source.dim < 0 ? Extent{source.base, -1}
+                                   : extentOf(source.base, source.dim);
+      equal.unionSets(target.key(), size.key());
+    }
   }
 }
 
