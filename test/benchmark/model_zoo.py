@@ -317,18 +317,22 @@ def _unet(small):
 # -- text ----------------------------------------------------------------------
 
 
-@_model("BERT-base")
-def _bert(small):
+def _bert_of(layers, small):
     from transformers import BertConfig, BertModel
 
-    config = BertConfig()
+    config = BertConfig(num_hidden_layers=layers)
     if small:
-        config = BertConfig(hidden_size=32, num_hidden_layers=2,
+        config = BertConfig(hidden_size=32, num_hidden_layers=layers,
                             num_attention_heads=2, intermediate_size=64,
                             vocab_size=100)
     module = Part(BertModel(config), ("input_ids",), "last_hidden_state")
     return Subject(module, _tokens(config.vocab_size, SEQUENCE),
                    config.intermediate_size)
+
+
+@_model("BERT-base")
+def _bert(small):
+    return _bert_of(2 if small else 12, small)
 
 
 def _gpt2_config(small):
@@ -688,13 +692,4 @@ def _inverted_residual(small):
 
 @_model("BERT of 4 layers")
 def _bert_short(small):
-    from transformers import BertConfig, BertModel
-
-    config = BertConfig(num_hidden_layers=4)
-    if small:
-        config = BertConfig(hidden_size=32, num_hidden_layers=1,
-                            num_attention_heads=2, intermediate_size=64,
-                            vocab_size=100)
-    module = Part(BertModel(config), ("input_ids",), "last_hidden_state")
-    return Subject(module, _tokens(config.vocab_size, SEQUENCE),
-                   config.intermediate_size)
+    return _bert_of(1 if small else 4, small)
