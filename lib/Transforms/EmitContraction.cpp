@@ -120,6 +120,7 @@ private:
   void emitInit(Value block);
   unsigned addKernelPlace(SmallVectorImpl<AffineExpr> &place,
                           SmallVectorImpl<Value> &operands);
+  std::pair<Value, Value> openTiles();
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
@@ -1673,6 +1674,27 @@ unsigned Emitter::addKernelPlace(SmallVectorImpl<AffineExpr> &place,
   return position;
 }
 
+/// Marks a loop of a micro-kernel as one that is to stay as it is.
+static void markKernel(AffineForOp loop) {
+  auto unit = UnitAttr::get(loop.getContext());
+  loop->setAttr(kVectorized, unit);
+  loop->setAttr(kTiled, unit);
+}
+
+/// Opens the loops over the tiles of a block; returns the first column and row
+/// of one.
+std::pair<Value, Value> Emitter::openTiles() {
+  const pn_model_tile_t &tile = decision.plan.tile;
+  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
+  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
+  // The code behind the sums is still to be vectorized.
+  if (!decision.endsByTile) {
+    markKernel(overColumns);
+    markKernel(overRows);
+  }
+  return {overColumns.getInductionVar(), overRows.getInductionVar()};
+}
+
 /// Updates the block of accumulators by one block of depth, tile by tile of a
 /// matrix unit: `mr` by `nr` of them stay in its registers. Both operands are
 /// filled up with zeros to whole tiles.
@@ -1684,19 +1706,8 @@ void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
   const TileShape &shape = *decision.matrix;
   int64_t down = tile.mr / shape.rows, across = tile.vectors;
   auto sumType = VectorType::get({shape.rows, shape.columns}, type);
-  auto mark = [&](AffineForOp loop) {
-    loop->setAttr(kVectorized, builder.getUnitAttr());
-    loop->setAttr(kTiled, builder.getUnitAttr());
-  };
-  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
-  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  // The code behind the sums is still to be vectorized.
-  if (!decision.endsByTile) {
-    mark(overColumns);
-    mark(overRows);
-  }
-  Value column = overColumns.getInductionVar();
-  Value row = overRows.getInductionVar();
+  Value column, row;
+  std::tie(column, row) = openTiles();
   SmallVector<AffineExpr> columnPlace;
   SmallVector<Value> columnOperands;
   unsigned position = addKernelPlace(columnPlace, columnOperands);
@@ -1725,7 +1736,7 @@ void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
     OpBuilder::InsertionGuard inner(builder);
     AffineForOp overDepth =
         makeLoop(pointsOf(decision.depth), shape.words, sums);
-    mark(overDepth);
+    markKernel(overDepth);
     Value k = overDepth.getInductionVar();
     columnOperands.append({k, column});
     SmallVector<Value> updated(overDepth.getRegionIterArgs());
@@ -1810,19 +1821,8 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   auto vectorType = VectorType::get({lanes}, type);
   auto packedVector = VectorType::get({lanes}, packedType);
   MLIRContext *context = builder.getContext();
-  auto mark = [&](AffineForOp loop) {
-    loop->setAttr(kVectorized, builder.getUnitAttr());
-    loop->setAttr(kTiled, builder.getUnitAttr());
-  };
-  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
-  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  // The code behind the sums is still to be vectorized.
-  if (!decision.endsByTile) {
-    mark(overColumns);
-    mark(overRows);
-  }
-  Value column = overColumns.getInductionVar();
-  Value row = overRows.getInductionVar();
+  Value column, row;
+  std::tie(column, row) = openTiles();
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   auto placeOf = [&](int64_t r, int64_t v) {
@@ -1877,7 +1877,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     ValueRange carried = sums;
     auto open = [&](const Bounds &bounds, int64_t step) {
       loops.push_back(makeLoop(bounds, step, carried));
-      mark(loops.back());
+      markKernel(loops.back());
       carried = loops.back().getRegionIterArgs();
     };
     if (inRuns) {
