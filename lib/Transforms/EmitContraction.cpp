@@ -141,8 +141,8 @@ private:
   Value negate(Value value);
   Value add(Value a, Value b);
   std::pair<IntegerSet, SmallVector<Value>> isFirstDepth();
-  void addUnlessFirst(MutableArrayRef<Value> sums,
-                      function_ref<void(MutableArrayRef<Value>)> addHeld);
+  void changeUnlessFirst(MutableArrayRef<Value> values,
+                         function_ref<void(MutableArrayRef<Value>)> change);
   Value spreadStart(VectorType spread);
   AffineIfOp openOtherDepths();
 
@@ -1602,20 +1602,21 @@ std::pair<IntegerSet, SmallVector<Value>> Emitter::isFirstDepth() {
   return {set, operands};
 }
 
-/// In all blocks of depth but the first has `addHeld` add to the sums.
-void Emitter::addUnlessFirst(
-    MutableArrayRef<Value> sums,
-    function_ref<void(MutableArrayRef<Value>)> addHeld) {
+/// In all blocks of depth but the first has `change` put others in the place of
+/// the values.
+void Emitter::changeUnlessFirst(
+    MutableArrayRef<Value> values,
+    function_ref<void(MutableArrayRef<Value>)> change) {
   auto [set, operands] = isFirstDepth();
-  auto branch = AffineIfOp::create(builder, loc, ValueRange(sums).getTypes(),
+  auto branch = AffineIfOp::create(builder, loc, ValueRange(values).getTypes(),
                                    set, operands, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(branch.getThenBlock());
-  AffineYieldOp::create(builder, loc, sums);
+  AffineYieldOp::create(builder, loc, values);
   builder.setInsertionPointToEnd(branch.getElseBlock());
-  addHeld(sums);
-  AffineYieldOp::create(builder, loc, sums);
-  llvm::copy(branch.getResults(), sums.begin());
+  change(values);
+  AffineYieldOp::create(builder, loc, values);
+  llvm::copy(branch.getResults(), values.begin());
 }
 
 /// What the sums of the open block of depth start from: what all start from in
@@ -1628,22 +1629,15 @@ Value Emitter::spreadStart(VectorType spread) {
   Value init = decision.contraction.init;
   bool isZero =
       matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero());
-  Value start;
-  if (decision.startsEven && (isZero || isWhole(decision.depth))) {
-    start = init;
-  } else {
-    start = arith::ConstantOp::create(builder, loc, nothing);
-    if (decision.startsEven) {
-      auto [set, operands] = isFirstDepth();
-      auto branch = AffineIfOp::create(builder, loc, type, set, operands,
-                                       /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(branch.getThenBlock());
-      AffineYieldOp::create(builder, loc, init);
-      builder.setInsertionPointToEnd(branch.getElseBlock());
-      AffineYieldOp::create(builder, loc, start);
-      start = branch.getResult(0);
-    }
+  Value start = init;
+  if (!decision.startsEven || (!isZero && !isWhole(decision.depth))) {
+    Value other = arith::ConstantOp::create(builder, loc, nothing);
+    if (decision.startsEven)
+      changeUnlessFirst(start, [&](MutableArrayRef<Value> values) {
+        values.front() = other;
+      });
+    else
+      start = other;
   }
   return vector::BroadcastOp::create(builder, loc, spread, start);
 }
@@ -1961,7 +1955,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   if (!decision.startsEven)
     addHeld(sums);
   else if (block && !isWhole(decision.depth))
-    addUnlessFirst(sums, addHeld);
+    changeUnlessFirst(sums, addHeld);
   if (!decision.endsByTile) {
     store(block, placeOf);
     return;
