@@ -259,6 +259,32 @@ static bool readsTheSame(const Side &side, vector::ContractionOp product) {
   return true;
 }
 
+/// A place in memory for sums, made where the function begins.
+static Value makeHome(OpBuilder &builder, func::FuncOp function, Location loc,
+                      VectorType type) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  return memref::AllocaOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      builder.getI64IntegerAttr(64));
+}
+
+static VectorType rowType(VectorType type) {
+  return VectorType::get({type.getDimSize(1)}, type.getElementType());
+}
+
+/// A row of sums that are all one value.
+static Value makeEvenRow(OpBuilder &builder, Location loc, Operation *source) {
+  VectorType row = rowType(cast<VectorType>(source->getResult(0).getType()));
+  if (auto spread = dyn_cast<vector::BroadcastOp>(source))
+    return vector::BroadcastOp::create(builder, loc, row, spread.getSource());
+  DenseElementsAttr constant;
+  (void)matchPattern(source, m_Constant(&constant));
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(row, constant.getSplatValue<Attribute>()));
+}
+
 //===----------------------------------------------------------------------===//
 // In matrix registers
 //===----------------------------------------------------------------------===//
@@ -341,8 +367,7 @@ Value RegisterWriter::makeEven(Operation *source) {
   Location loc = source->getLoc();
   auto type = cast<VectorType>(source->getResult(0).getType());
   DenseElementsAttr constant;
-  bool isConstant = matchPattern(source, m_Constant(&constant));
-  if (isConstant) {
+  if (matchPattern(source, m_Constant(&constant))) {
     Attribute value = constant.getSplatValue<Attribute>();
     APInt bits = isa<FloatAttr>(value)
                      ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
@@ -352,23 +377,8 @@ Value RegisterWriter::makeEven(Operation *source) {
                   {number(loc, 16, type.getDimSize(0)),
                    number(loc, 16, type.getDimSize(1) * 4)});
   }
-  auto rowType = VectorType::get({type.getDimSize(1)}, type.getElementType());
-  Value row;
-  if (isConstant)
-    row = arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(rowType, constant.getSplatValue<Attribute>()));
-  else
-    row = vector::BroadcastOp::create(
-        builder, loc, rowType, cast<vector::BroadcastOp>(source).getSource());
-  Value buffer;
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    buffer = memref::AllocaOp::create(
-        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-        builder.getI64IntegerAttr(64));
-  }
+  Value row = makeEvenRow(builder, loc, source);
+  Value buffer = makeHome(builder, function, loc, type);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   for (int64_t i = 0; i < type.getDimSize(0); ++i)
     vector::StoreOp::create(
@@ -456,7 +466,9 @@ public:
   void write(Web &web);
 
 private:
-  Value makeHome(Location loc, VectorType type);
+  Value makeHome(Location loc, VectorType type) {
+    return polynest::makeHome(builder, function, loc, type);
+  }
   Value index(Location loc, int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
@@ -481,14 +493,6 @@ private:
 };
 } // namespace
 
-Value MemoryWriter::makeHome(Location loc, VectorType type) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
-  return memref::AllocaOp::create(
-      builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-      builder.getI64IntegerAttr(64));
-}
-
 void MemoryWriter::forRows(Location loc, VectorType type,
                            function_ref<void(Value row)> body) {
   OpBuilder::InsertionGuard guard(builder);
@@ -505,10 +509,6 @@ static SmallVector<Value> rowAt(OpBuilder &builder, Location loc, ValueRange at,
   Value &first = indices[indices.size() - 2];
   first = arith::AddIOp::create(builder, loc, first, row);
   return indices;
-}
-
-static VectorType rowType(VectorType type) {
-  return VectorType::get({type.getDimSize(1)}, type.getElementType());
 }
 
 void MemoryWriter::copy(Location loc, VectorType type, Value from,
@@ -530,19 +530,7 @@ void MemoryWriter::moveTo(Location loc, Value value, Value home) {
       copy(loc, type, from, {zero, zero}, home, {zero, zero});
     return;
   }
-  Operation *source = value.getDefiningOp();
-  DenseElementsAttr constant;
-  Value sums;
-  if (auto spread = dyn_cast<vector::BroadcastOp>(source)) {
-    sums = vector::BroadcastOp::create(builder, loc, rowType(type),
-                                       spread.getSource());
-  } else {
-    (void)matchPattern(source, m_Constant(&constant));
-    sums = arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(rowType(type),
-                               constant.getSplatValue<Attribute>()));
-  }
+  Value sums = makeEvenRow(builder, loc, value.getDefiningOp());
   forRows(loc, type, [&](Value row) {
     vector::StoreOp::create(builder, loc, sums, home, ValueRange{row, zero});
   });
