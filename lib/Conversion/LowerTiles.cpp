@@ -720,15 +720,9 @@ void MemoryWriter::write(Web &which) {
       if (web->values.contains(argument))
         yield->setOperand(i, argument);
   }
-  SmallVector<Operation *> rest;
-  function.walk<WalkOrder::PostOrder>([&](Operation *op) {
-    if (op->getNumResults() == 1 && web->values.contains(op->getResult(0)) &&
-        isa<vector::ContractionOp>(op))
-      rest.push_back(op);
-  });
-  for (Operation *op : llvm::reverse(rest)) {
-    op->dropAllUses();
-    op->erase();
+  for (const Product &product : web->products) {
+    product.op->dropAllUses();
+    product.op->erase();
   }
   function.walk<WalkOrder::PostOrder>([&](scf::ForOp loop) {
     if (web->loops.contains(loop))
