@@ -25,7 +25,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
@@ -131,20 +130,13 @@ static std::optional<Side> matchSide(Value value) {
 static std::optional<Product> matchProduct(vector::ContractionOp op) {
   auto sums = dyn_cast<VectorType>(op.getAccType());
   VectorType left = op.getLhsType(), right = op.getRhsType();
-  AffineExpr m, n, k, within;
-  bindDims(op.getContext(), m, n, k, within);
-  auto mapOf = [&](ArrayRef<AffineExpr> results) {
-    return AffineMap::get(4, 0, results, op.getContext());
-  };
   if (!sums || sums.getRank() != 2 || sums.isScalable() ||
       sums.getElementTypeBitWidth() != 32 || left.getRank() != 3 ||
       left.isScalable() || right.isScalable() ||
       left.getElementType() != sums.getElementType() ||
       right.getElementType() != sums.getElementType() ||
       op.getKind() != vector::CombiningKind::ADD || op.isMasked() ||
-      op.getIndexingMapsArray() != SmallVector<AffineMap>{mapOf({m, k, within}),
-                                                          mapOf({k, n, within}),
-                                                          mapOf({m, n})})
+      op.getIndexingMapsArray() != getTileMaps(op.getContext()))
     return std::nullopt;
   std::optional<Side> leftSide = matchSide(op.getLhs());
   std::optional<Side> rightSide = matchSide(op.getRhs());

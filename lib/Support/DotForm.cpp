@@ -91,6 +91,15 @@ std::optional<TileShape> parseTileShape(StringRef text) {
   return shape;
 }
 
+SmallVector<AffineMap> getTileMaps(MLIRContext *context) {
+  AffineExpr m, n, k, within;
+  bindDims(context, m, n, k, within);
+  auto mapOf = [&](ArrayRef<AffineExpr> results) {
+    return AffineMap::get(4, 0, results, context);
+  };
+  return {mapOf({m, k, within}), mapOf({k, n, within}), mapOf({m, n})};
+}
+
 /// Words as groups of elements in a last dimension of its own, in a wider type.
 static Value groupsOf(OpBuilder &builder, Location loc, Value words,
                       const DotElement &element, int64_t step, Type wide) {
@@ -137,16 +146,10 @@ Value multiplyTiles(OpBuilder &builder, Location loc, Value left,
                     const DotElement &leftElement, Value right,
                     const DotElement &rightElement, int64_t step, Value sum) {
   Type wide = getElementTypeOrSelf(sum.getType());
-  MLIRContext *context = builder.getContext();
-  AffineExpr m, n, k, within;
-  bindDims(context, m, n, k, within);
-  auto mapOf = [&](ArrayRef<AffineExpr> results) {
-    return AffineMap::get(4, 0, results, context);
-  };
-  return contract(
-      builder, loc, groupsOf(builder, loc, left, leftElement, step, wide),
-      groupsOf(builder, loc, right, rightElement, step, wide), sum,
-      {mapOf({m, k, within}), mapOf({k, n, within}), mapOf({m, n})}, 2);
+  return contract(builder, loc,
+                  groupsOf(builder, loc, left, leftElement, step, wide),
+                  groupsOf(builder, loc, right, rightElement, step, wide), sum,
+                  getTileMaps(builder.getContext()), 2);
 }
 
 } // namespace polynest

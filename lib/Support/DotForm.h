@@ -60,6 +60,10 @@ struct TileShape {
 /// where it is something else.
 std::optional<TileShape> parseTileShape(llvm::StringRef text);
 
+/// How the contraction of a product of tiles reads words [m, k, step] and
+/// [k, n, step], and sums [m, n].
+llvm::SmallVector<mlir::AffineMap> getTileMaps(mlir::MLIRContext *context);
+
 /// Adds to each lane of `sum` the products of the groups of `step` elements
 /// that two vectors of words hold, as a `vector.contract` of [lanes, step].
 mlir::Value multiplyWords(mlir::OpBuilder &builder, mlir::Location loc,
