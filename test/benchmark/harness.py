@@ -177,9 +177,17 @@ def stream_peak(stream, threads, array_bytes, seconds=0.4):
 
 
 def machine():
+    """Processor, what LLVM calls it, width of its vectors, number of CPUs."""
+    from polynest.handles import Target
+
     match = re.search(r"^model name\s*:\s*(.*)$",
                       pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    return f"{match[1] if match else platform.processor()}, {os.cpu_count()} CPUs"
+    with Target() as host:
+        text = host.text()
+    cpu, bits = (re.search(rf"^ *{field} +(\S+)", text, re.M)[1]
+                 for field in ("llvm_cpu", "vector_bits"))
+    return (f"{match[1] if match else platform.processor()} ({cpu}, {bits}-bit "
+            f"vectors), {os.cpu_count()} CPUs")
 
 
 def versions():
