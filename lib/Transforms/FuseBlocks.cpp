@@ -15,12 +15,13 @@
 // private and each access names every common loop in an index of its own. One
 // takes the place of another that is done with, row by row.
 // No operation is reordered within a nest: no value changes.
-// Profitable when: a contraction is among the nests, what shrinks does not fit
-// one core's cache, its traffic is more than that of the operands that each
-// block reads again, and there are blocks for a few cores; sizes that are not
-// known are taken for large ones. Limits: loops from 0 by steps of 1, the same
-// number of times in each iteration around them. Cost: linear in nodes and
-// edges, quadratic in the nests of one chain.
+// Profitable when: a contraction is among the nests, each keeps rows and columns
+// for its tiles, rows of what shrinks are reduced, what shrinks does not fit one
+// core's cache, its traffic is more than that of the operands that blocks read
+// more often than nests that stand alone, and there are blocks for a few cores;
+// sizes that are not known are taken for large ones. Limits: loops from 0 by
+// steps of 1, the same number of times in each iteration around them. Cost:
+// linear in nodes and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -127,13 +128,6 @@ static uint64_t estimateBytes(MemRefType type) {
   return bytes;
 }
 
-/// True if a contraction in the nest keeps rows and columns when the loops are
-/// taken from it but for rows of the last one.
-static bool keepsContraction(Nest &nest, unsigned depth) {
-  std::optional<unsigned> level = nest.getContraction();
-  return !level || *level > depth;
-}
-
 /// Why the two cannot run together at `depth` loops, or null.
 static const char *whyNotTogether(Nest &producer, Nest &consumer,
                                   unsigned depth) {
@@ -157,8 +151,7 @@ static unsigned findDepth(Nest &producer, Nest &consumer, const char *&why) {
             ArrayRef(consumer.band).take_front(depth),
             [&](AffineForOp loop) { return isPlainLoop(loop, consumer.root); }))
       continue;
-    if (!keepsContraction(producer, depth) ||
-        !keepsContraction(consumer, depth)) {
+    if (!producer.keepsTiles(depth) || !consumer.keepsTiles(depth)) {
       why = "a contraction would lose its loops";
       continue;
     }
@@ -286,11 +279,20 @@ static void assignPlaces(Chain &chain) {
   }
 }
 
-/// Bytes of what each block reads again: operands that the last common loop
-/// does not move, for one iteration of the loops around it. Clears `isKnown` if
-/// that is a guess.
-static uint64_t countSharedReads(Chain &chain, bool &isKnown) {
-  llvm::SmallMapVector<Value, uint64_t, 8> bytes;
+namespace {
+/// An operand that the last common loop does not move: each block reads it.
+struct SharedRead {
+  /// Bytes of it that one iteration of the loops around reads.
+  uint64_t bytes = 0;
+  /// Iterations of those loops that read the same.
+  uint64_t repeats = 1;
+};
+} // namespace
+
+/// What each block reads again, by operand. Clears `isKnown` if sizes are
+/// guesses.
+static SmallVector<SharedRead> findSharedReads(Chain &chain, bool &isKnown) {
+  llvm::SmallMapVector<Value, SharedRead, 8> found;
   for (Nest &nest : chain.nests)
     for (const Access &access : nest.accesses) {
       auto type = dyn_cast<MemRefType>(access.memref.getType());
@@ -300,20 +302,68 @@ static uint64_t countSharedReads(Chain &chain, bool &isKnown) {
           (def && nest.root->isAncestor(def)) ||
           !isInvariantTo(access, nest.band[chain.depth - 1].getInductionVar()))
         continue;
-      uint64_t slice = type.getLayout().isIdentity() || type.hasStaticShape()
-                           ? estimateBytes(type)
-                           : UINT64_MAX / 2;
-      for (unsigned l = 0; l + 1 < chain.depth; ++l)
-        if (!isInvariantTo(access, nest.band[l].getInductionVar()))
-          slice /= std::max<uint64_t>(1, estimateTrips(nest.band[l]));
+      SharedRead read;
+      read.bytes = type.getLayout().isIdentity() || type.hasStaticShape()
+                       ? estimateBytes(type)
+                       : UINT64_MAX / 2;
+      for (unsigned l = 0; l + 1 < chain.depth; ++l) {
+        uint64_t trips = std::max<uint64_t>(1, estimateTrips(nest.band[l]));
+        if (isInvariantTo(access, nest.band[l].getInductionVar()))
+          read.repeats = saturatingMultiply(read.repeats, trips);
+        else
+          read.bytes /= trips;
+      }
       isKnown &= type.hasStaticShape();
-      uint64_t &most = bytes[access.base];
-      most = std::max(most, slice);
+      SharedRead &most = found[access.base];
+      if (read.bytes > most.bytes)
+        most = read;
     }
-  uint64_t sum = 0;
-  for (auto [base, slice] : bytes)
-    sum = saturatingAdd(sum, slice);
-  return sum;
+  return llvm::map_to_vector(found, [](auto &entry) { return entry.second; });
+}
+
+/// Bytes that blocks read beyond what nests that stand alone would: those read
+/// their columns for each block of rows, too, but join rows of several loops.
+static uint64_t countReadsAgain(ArrayRef<SharedRead> reads, uint64_t outer,
+                                uint64_t trips, uint64_t blocks) {
+  uint64_t again = 0;
+  for (const SharedRead &read : reads) {
+    uint64_t slices = outer / read.repeats;
+    uint64_t merged = saturatingMultiply(outer, blocks);
+    uint64_t alone = saturatingMultiply(
+        slices, llvm::divideCeil(saturatingMultiply(read.repeats, trips),
+                                 uint64_t(mostRows)));
+    again = saturatingAdd(
+        again, saturatingMultiply(read.bytes, merged - std::min(merged, alone)));
+  }
+  return again;
+}
+
+/// True if a nest sums up, or reduces otherwise, along rows of a buffer that
+/// shrinks. Where all are read element by element, or by windows, they may as
+/// well be computed where they are read, or lie as suits the contraction that
+/// writes them.
+static bool reducesRows(Chain &chain) {
+  for (Nest &nest : chain.nests)
+    for (const Access &access : nest.accesses) {
+      if (access.isWrite ||
+          llvm::none_of(chain.buffers, [&](const SharedBuffer &buffer) {
+            return Value(memref::AllocOp(buffer.alloc).getResult()) ==
+                   access.base;
+          }))
+        continue;
+      AffineMap map = access.map.getAffineMap();
+      for (AffineExpr result : map.getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(result);
+        AffineForOp loop =
+            dim ? getForInductionVarOwner(
+                      access.map.getOperand(dim.getPosition()))
+                : AffineForOp();
+        if (loop && nest.root->isAncestor(loop) && mayRunTwice(loop) &&
+            !isPlainlyParallel(loop, nest.accesses))
+          return true;
+      }
+    }
+  return false;
 }
 
 /// Chooses the rows of a block; why the chain should stay apart, or null.
@@ -331,6 +381,8 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   }
   if (rowBytes == 0)
     return "no buffer would shrink";
+  if (!reducesRows(chain))
+    return "no nest reduces along rows of what would shrink";
   Nest &first = chain.nests.front();
   uint64_t outer = first.countTrips(chain.depth - 1);
   chain.trips = getSmallTripCount(first.band[chain.depth - 1]);
@@ -341,7 +393,10 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
     return "the buffers fit one core's cache";
   // What blocks read again stays in the cache beside their rows, if it can.
   bool isKnown = true;
-  uint64_t shared = countSharedReads(chain, isKnown);
+  SmallVector<SharedRead> reads = findSharedReads(chain, isKnown);
+  uint64_t shared = 0;
+  for (const SharedRead &read : reads)
+    shared = saturatingAdd(shared, read.bytes);
   uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
   int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, mostRows);
   // Blocks of about equal size; a loop that is hardly longer than one stays.
@@ -359,13 +414,12 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
     return "the common loop is as short as a block";
   if (saturatingMultiply(outer, uint64_t(blocks)) < leastIterations)
     return "too few parallel iterations would be left";
-  // Products that stand alone read their columns for each block of rows, too.
-  int64_t alone = int64_t(llvm::divideCeil(trips, mostRows));
-  uint64_t again = saturatingMultiply(
-      shared, uint64_t(std::max(blocks - alone, int64_t(0))));
   // Buffers grow with the product of two sizes: where one is not known, that is
   // what counts.
-  if (isKnown && again > saturatingMultiply(rowTraffic, uint64_t(trips)))
+  uint64_t traffic =
+      saturatingMultiply(saturatingMultiply(rowTraffic, uint64_t(trips)), outer);
+  if (isKnown && countReadsAgain(reads, outer, uint64_t(trips),
+                                 uint64_t(blocks)) > traffic)
     return "operands read by each block are larger than the buffers";
   return nullptr;
 }
@@ -567,7 +621,7 @@ bool BlockFuser::tryAppend(Chain &chain, NestNode *node) {
       return false;
     }
   } else {
-    const char *why = keepsContraction(nest, chain.depth)
+    const char *why = nest.keepsTiles(chain.depth)
                           ? nullptr
                           : "a contraction would lose its loops";
     for (Nest &member : chain.nests)

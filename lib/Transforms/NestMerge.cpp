@@ -63,9 +63,8 @@ uint64_t Nest::countTrips(unsigned depth) {
   return product;
 }
 
-/// See Nest::getContraction.
-static std::optional<unsigned> findContraction(Nest &nest) {
-  std::optional<unsigned> depth;
+std::optional<Nest::TileLoops> Nest::findTileLoops(Nest &nest) {
+  std::optional<TileLoops> found;
   // By loop that reduces: for each read, where it stands still.
   nest.root->walk([&](AffineForOp loop) {
     if (!mayRunTwice(loop))
@@ -73,8 +72,6 @@ static std::optional<unsigned> findContraction(Nest &nest) {
     SmallVector<Operation *> loops;
     getEnclosingAffineLoops(loop, loops, nest.root);
     unsigned level = loops.size();
-    if (depth && *depth <= level)
-      return;
     Value iv = loop.getInductionVar();
     for (const Access &write : nest.accesses) {
       if (!write.isWrite || !write.isAffine() || !isInvariantTo(write, iv))
@@ -84,40 +81,58 @@ static std::optional<unsigned> findContraction(Nest &nest) {
       if (!isAround && !(loop.getNumIterOperands() &&
                          loop->getParentOp()->isAncestor(write.op)))
         continue;
-      SmallVector<Value> moving;
-      for (Value value : write.map.getOperands())
-        if (AffineForOp outer = getForInductionVarOwner(value))
-          if (outer != loop && nest.root->isAncestor(outer) &&
-              mayRunTwice(outer))
-            moving.push_back(value);
+      SmallVector<std::pair<Value, unsigned>> moving;
+      for (auto [place, op] : llvm::enumerate(loops)) {
+        auto outer = cast<AffineForOp>(op);
+        if (mayRunTwice(outer) &&
+            !isInvariantTo(write, outer.getInductionVar()))
+          moving.emplace_back(outer.getInductionVar(), place);
+      }
       SmallVector<SmallVector<bool, 6>, 4> still;
       for (const Access &read : nest.accesses) {
         if (read.isWrite || !read.isAffine() || read.memref == write.memref ||
             !loop->isAncestor(read.op) || isInvariantTo(read, iv))
           continue;
         still.emplace_back();
-        for (Value value : moving)
+        for (auto [value, place] : moving)
           still.back().push_back(isInvariantTo(read, value));
       }
+      std::optional<unsigned> most;
       for (ArrayRef<bool> x : still)
         for (ArrayRef<bool> y : still) {
-          bool onlyX = false, onlyY = false;
-          for (auto [a, b] : llvm::zip_equal(x, y)) {
-            onlyX |= a && !b;
-            onlyY |= b && !a;
+          std::optional<unsigned> onlyX, onlyY;
+          for (auto [a, b, loop] : llvm::zip_equal(x, y, moving)) {
+            if (a && !b)
+              onlyX = loop.second;
+            if (b && !a)
+              onlyY = loop.second;
           }
           if (onlyX && onlyY)
-            depth = level;
+            most = std::max(most.value_or(0), std::min(*onlyX, *onlyY) + 1);
         }
+      if (most)
+        found = found ? TileLoops{std::min(found->depth, level),
+                                  std::min(found->most, *most)}
+                      : TileLoops{level, *most};
     }
   });
-  return depth;
+  return found;
+}
+
+const std::optional<Nest::TileLoops> &Nest::getTileLoops() {
+  if (!tileLoops)
+    tileLoops = findTileLoops(*this);
+  return *tileLoops;
 }
 
 std::optional<unsigned> Nest::getContraction() {
-  if (!contraction)
-    contraction = findContraction(*this);
-  return *contraction;
+  const std::optional<TileLoops> &found = getTileLoops();
+  return found ? std::optional(found->depth) : std::nullopt;
+}
+
+bool Nest::keepsTiles(unsigned depth) {
+  const std::optional<TileLoops> &found = getTileLoops();
+  return !found || depth <= found->most;
 }
 
 //===----------------------------------------------------------------------===//

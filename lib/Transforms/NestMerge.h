@@ -43,11 +43,25 @@ struct Nest {
   /// the other move with, so that tiling reuses both. None if the nest holds
   /// none.
   std::optional<unsigned> getContraction();
+  /// True if each contraction still has a loop for the rows and one for the
+  /// columns of its tiles when `depth` loops are taken from it, but for some
+  /// iterations of the last of them.
+  bool keepsTiles(unsigned depth);
 
 private:
+  /// Loops around contractions, as above.
+  struct TileLoops {
+    unsigned depth;
+    /// How many loops may be taken: one more than stand in front of the last
+    /// loop of rows, or of columns, whichever comes first.
+    unsigned most;
+  };
+  const std::optional<TileLoops> &getTileLoops();
+  static std::optional<TileLoops> findTileLoops(Nest &nest);
+
   std::optional<unsigned> size, numParallel;
   std::optional<uint64_t> cycles;
-  std::optional<std::optional<unsigned>> contraction;
+  std::optional<std::optional<TileLoops>> tileLoops;
 };
 
 /// Number of leading loops of the two bands with equal bounds and steps.

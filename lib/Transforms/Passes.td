@@ -335,11 +335,14 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     After:  `for b, ib { for i, j { s[i,j] = .. } for i { .. } for i, e { .. } }`
 
     Legal if the common loops are parallel in each nest, and accesses that may
-    meet name them so that they meet in equal iterations only. Blocks have 32 to
+    meet name them so that they meet in equal iterations only. Loops are common
+    as long as each contraction keeps one of rows and one of columns; rows of
+    what is handed over must be reduced by one of the nests. Blocks have 32 to
     128 rows, as many as fit half the cache, or a quarter where what they read
     again fits beside them. Sizes may be unknown, and count as large; as many whole
     blocks as there are run then, and what is left. Declines where the buffers fit
-    the cache, or each block would read more again than that saves. No value
+    the cache, or blocks would read more again than that saves, compared with
+    products that join the rows of several loops. No value
     changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",

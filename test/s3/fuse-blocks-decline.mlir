@@ -1,8 +1,10 @@
 // Properties: nests stay apart, with the reason, where the second product reads
 // another row than the first has written (@shifted), where the rows are what it
 // sums over (@columns), where a buffer is small (@fits), where each block would
-// read more again than the buffers hold (@weights), where nothing is a contraction
-// (@rows), and where too few iterations would run at once (@few); where a loop runs another
+// read more again than the buffers hold (@weights), also for each iteration of a loop
+// around blocks, whose rows a product that stands alone joins (@joined), where nothing
+// is a contraction (@rows), where what would shrink is read element by element
+// (@elements), and where too few iterations would run at once (@few); where a loop runs another
 // number of times in each iteration around it (@triangle).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks > %t
 // RUN: polynest-opt %s | diff - %t
@@ -142,6 +144,44 @@ func.func @weights(%x: memref<128x256xf32>, %u: memref<512x256xf32>,
 }
 
 // CHECK: [Missed] fuse-blocks
+// CHECK-SAME: operands read by each block are larger than the buffers
+func.func @joined(%x: memref<16x32x96xf32>, %u: memref<384x96xf32>,
+                  %w: memref<384x96xf32>,
+                  %o: memref<16x32x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<16x32x384xf32>
+  affine.for %h = 0 to 16 {
+    affine.for %i = 0 to 32 {
+      affine.for %j = 0 to 384 {
+        %r = affine.for %d = 0 to 96 iter_args(%c = %zero) -> f32 {
+          %a = affine.load %x[%h, %i, %d] : memref<16x32x96xf32>
+          %y = affine.load %u[%j, %d] : memref<384x96xf32>
+          %m = arith.mulf %a, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%h, %i, %j] : memref<16x32x384xf32>
+      }
+    }
+  }
+  affine.for %h = 0 to 16 {
+    affine.for %i = 0 to 32 {
+      affine.for %e = 0 to 96 {
+        %r = affine.for %j = 0 to 384 iter_args(%c = %zero) -> f32 {
+          %a = affine.load %s[%h, %i, %j] : memref<16x32x384xf32>
+          %y = affine.load %w[%j, %e] : memref<384x96xf32>
+          %m = arith.mulf %a, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%h, %i, %e] : memref<16x32x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
 // CHECK-SAME: no contraction is among the nests
 func.func @rows(%x: memref<128x128xf32>, %o: memref<128xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
@@ -159,6 +199,37 @@ func.func @rows(%x: memref<128x128xf32>, %o: memref<128xf32> {polynest.result}) 
       affine.yield %t : f32
     }
     affine.store %r, %o[%i] : memref<128xf32>
+  }
+  return
+}
+
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: no nest reduces along rows of what would shrink
+func.func @elements(%x: memref<128x16xf32>, %u: memref<96x16xf32>,
+                    %o: memref<128x94xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x96xf32>
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 96 {
+      %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %a = affine.load %x[%i, %d] : memref<128x16xf32>
+        %y = affine.load %u[%j, %d] : memref<96x16xf32>
+        %m = arith.mulf %a, %y : f32
+        %t = arith.addf %c, %m : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %s[%i, %j] : memref<128x96xf32>
+    }
+  }
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 94 {
+      %r = affine.for %d = 0 to 3 iter_args(%c = %zero) -> f32 {
+        %a = affine.load %s[%i, %j + %d] : memref<128x96xf32>
+        %t = arith.addf %c, %a : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %o[%i, %j] : memref<128x94xf32>
+    }
   }
   return
 }

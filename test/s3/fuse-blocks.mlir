@@ -6,7 +6,8 @@
 // blocks of 32 and one of 1); a loop that is one block is merged without being
 // cut (@short). Sizes may be unknown: as many whole blocks as there are run, then
 // what is left (@dynamic); buffers of other sizes keep places of their own
-// (@sizes).
+// (@sizes). Of a convolution whose channels are its rows, blocks are of these: a loop
+// over its columns is not taken (@columns).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
@@ -386,6 +387,43 @@ func.func @sizes(%n: index, %m: index, %l: index, %q: memref<?x16xf32>,
         affine.yield %t : f32
       }
       affine.store %r, %o[%i, %e] : memref<?x16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @columns
+//       CHECK: affine.for %[[B:.+]] = 0 to 4 {
+//  CHECK-NEXT: memref.alloc() : memref<32x8x16xf32>
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 32 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 8 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 16 {
+func.func @columns(%x: memref<4x8x16xf32>, %w: memref<128x4xf32>,
+                   %o: memref<128x8xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<128x8x16xf32>
+  affine.for %c = 0 to 128 {
+    affine.for %i = 0 to 8 {
+      affine.for %j = 0 to 16 {
+        %r = affine.for %d = 0 to 4 iter_args(%t = %zero) -> f32 {
+          %a = affine.load %x[%d, %i, %j] : memref<4x8x16xf32>
+          %y = affine.load %w[%c, %d] : memref<128x4xf32>
+          %m = arith.mulf %a, %y : f32
+          %u = arith.addf %t, %m : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %s[%c, %i, %j] : memref<128x8x16xf32>
+      }
+    }
+  }
+  affine.for %c = 0 to 128 {
+    affine.for %i = 0 to 8 {
+      %r = affine.for %j = 0 to 16 iter_args(%t = %zero) -> f32 {
+        %a = affine.load %s[%c, %i, %j] : memref<128x8x16xf32>
+        %u = arith.addf %t, %a : f32
+        affine.yield %u : f32
+      }
+      affine.store %r, %o[%c, %i] : memref<128x8xf32>
     }
   }
   return
