@@ -15,13 +15,13 @@
 // private and each access names every common loop in an index of its own. One
 // takes the place of another that is done with, row by row.
 // No operation is reordered within a nest: no value changes.
-// Profitable when: a contraction is among the nests, each keeps rows and columns
-// for its tiles, rows of what shrinks are reduced, what shrinks does not fit one
-// core's cache, its traffic is more than that of the operands that blocks read
-// more often than nests that stand alone, and there are blocks for a few cores;
-// sizes that are not known are taken for large ones. Limits: loops from 0 by
-// steps of 1, the same number of times in each iteration around them. Cost:
-// linear in nodes and edges, quadratic in the nests of one chain.
+// Profitable when: a contraction is among the nests, each keeps rows and
+// columns for its tiles, rows of what shrinks are reduced, what shrinks does
+// not fit one core's cache, its traffic is more than that of the operands that
+// blocks read more often than nests that stand alone, and there are blocks for
+// a few cores; sizes that are not known are taken for large ones. Limits: loops
+// from 0 by steps of 1, the same number of times in each iteration around them.
+// Cost: linear in nodes and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -333,7 +333,8 @@ static uint64_t countReadsAgain(ArrayRef<SharedRead> reads, uint64_t outer,
         slices, llvm::divideCeil(saturatingMultiply(read.repeats, trips),
                                  uint64_t(mostRows)));
     again = saturatingAdd(
-        again, saturatingMultiply(read.bytes, merged - std::min(merged, alone)));
+        again,
+        saturatingMultiply(read.bytes, merged - std::min(merged, alone)));
   }
   return again;
 }
@@ -354,10 +355,9 @@ static bool reducesRows(Chain &chain) {
       AffineMap map = access.map.getAffineMap();
       for (AffineExpr result : map.getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(result);
-        AffineForOp loop =
-            dim ? getForInductionVarOwner(
-                      access.map.getOperand(dim.getPosition()))
-                : AffineForOp();
+        AffineForOp loop = dim ? getForInductionVarOwner(
+                                     access.map.getOperand(dim.getPosition()))
+                               : AffineForOp();
         if (loop && nest.root->isAncestor(loop) && mayRunTwice(loop) &&
             !isPlainlyParallel(loop, nest.accesses))
           return true;
@@ -416,8 +416,8 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
     return "too few parallel iterations would be left";
   // Buffers grow with the product of two sizes: where one is not known, that is
   // what counts.
-  uint64_t traffic =
-      saturatingMultiply(saturatingMultiply(rowTraffic, uint64_t(trips)), outer);
+  uint64_t traffic = saturatingMultiply(
+      saturatingMultiply(rowTraffic, uint64_t(trips)), outer);
   if (isKnown && countReadsAgain(reads, outer, uint64_t(trips),
                                  uint64_t(blocks)) > traffic)
     return "operands read by each block are larger than the buffers";
