@@ -15,6 +15,7 @@
 
 #include "Analysis/Aliasing.h"
 #include "Analysis/IslBridge.h"
+#include "Analysis/LoopIndex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -371,6 +372,7 @@ private:
 struct AddressPair {
   enum Kind { Anything, Indices, Bytes } kind = Anything;
   AffineValueMap a, b;
+  Operation *opA = nullptr, *opB = nullptr;
   SmallVector<int64_t, 4> extentA, extentB;
   /// Sizes of the memref that indices are of.
   ArrayRef<int64_t> shape;
@@ -405,6 +407,8 @@ static std::optional<int64_t> getByteRun(const Access &access) {
 
 static AddressPair compareAddresses(const Access &a, const Access &b) {
   AddressPair pair;
+  pair.opA = a.op;
+  pair.opB = b.op;
   if (!a.isAffine() || !b.isAffine() || a.base != b.base)
     return pair;
   const Access *first = &a, *second = &b;
@@ -652,86 +656,10 @@ static QuickResult tryQuick(const Instance &a, const Instance &b,
 // Iterations of one loop
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// What an index is while a loop runs: `factor` times its variable, plus a
-/// number from a range, plus terms that stand still.
-struct LoopIndex {
-  int64_t factor = 0, min = 0, max = 0;
-  SmallVector<std::pair<Value, int64_t>, 4> fixed;
-};
-} // namespace
-
 static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
   int64_t product;
   return !llvm::MulOverflow(value, factor, product) &&
          !llvm::AddOverflow(sum, product, sum);
-}
-
-/// How far the variable of a loop gets from its lower bound, at most: known
-/// where one end of the loop lies a constant number behind its beginning, even
-/// where both move with a loop around.
-static std::optional<int64_t> getReach(AffineForOp loop) {
-  AffineMap upper = loop.getUpperBoundMap();
-  int64_t step = loop.getStepAsInt();
-  if (loop.getLowerBoundMap().getNumResults() != 1 || step <= 0)
-    return std::nullopt;
-  AffineValueMap begin(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
-  std::optional<int64_t> reach;
-  for (unsigned i = 0, e = upper.getNumResults(); i != e; ++i) {
-    AffineValueMap end(upper.getSubMap(i), loop.getUpperBoundOperands()), span;
-    AffineValueMap::difference(end, begin, &span);
-    auto constant = dyn_cast<AffineConstantExpr>(span.getResult(0));
-    // One that is not positive may come from numbers that have overflowed.
-    if (!constant || constant.getValue() <= 0)
-      continue;
-    int64_t last = (constant.getValue() - 1) / step * step;
-    reach = reach ? std::min(*reach, last) : last;
-  }
-  return reach;
-}
-
-/// Adds `factor` times the expression; false where it is no sum of variables
-/// with known ranges and values from outside of the loop.
-static bool addTerms(LoopIndex &index, AffineExpr expr, int64_t factor,
-                     const AffineValueMap &map, AffineForOp loop) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return addScaled(index.min, constant.getValue(), factor) &&
-           addScaled(index.max, constant.getValue(), factor);
-  if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
-    if (expr.getKind() == AffineExprKind::Add)
-      return addTerms(index, binary.getLHS(), factor, map, loop) &&
-             addTerms(index, binary.getRHS(), factor, map, loop);
-    auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    return expr.getKind() == AffineExprKind::Mul && constant &&
-           !llvm::MulOverflow(factor, constant.getValue(), factor) &&
-           addTerms(index, binary.getLHS(), factor, map, loop);
-  }
-  auto dim = dyn_cast<AffineDimExpr>(expr);
-  Value value = map.getOperand(
-      dim ? dim.getPosition()
-          : map.getNumDims() + cast<AffineSymbolExpr>(expr).getPosition());
-  if (value == loop.getInductionVar())
-    return addScaled(index.factor, factor, 1);
-  if (!loop->isAncestor(value.getParentBlock()->getParentOp())) {
-    index.fixed.push_back({value, factor});
-    return true;
-  }
-  if (!isAffineInductionVar(value))
-    return false;
-  auto addRange = [&](int64_t min, int64_t max) {
-    return addScaled(index.min, factor < 0 ? max : min, factor) &&
-           addScaled(index.max, factor < 0 ? min : max, factor);
-  };
-  std::optional<IndexRange> range = getConstantRange(value);
-  if (range && range->min <= range->max)
-    return addRange(range->min, range->max);
-  // A loop whose bounds move with others is where it begins, and a bit.
-  AffineForOp inner = getForInductionVarOwner(value);
-  std::optional<int64_t> reach = inner ? getReach(inner) : std::nullopt;
-  if (!reach || !addRange(0, *reach))
-    return false;
-  AffineValueMap begin(inner.getLowerBoundMap(), inner.getLowerBoundOperands());
-  return addTerms(index, begin.getResult(0), factor, begin, loop);
 }
 
 /// True if the terms that stand still are the same ones, and drop out.
@@ -753,13 +681,6 @@ static bool haveEqualFixedTerms(const LoopIndex &a, const LoopIndex &b) {
   return llvm::all_of(sum, [](auto &term) { return term.second == 0; });
 }
 
-static std::optional<LoopIndex>
-getLoopIndex(AffineExpr expr, const AffineValueMap &map, AffineForOp loop) {
-  LoopIndex index;
-  return addTerms(index, expr, 1, map, loop) ? std::optional(std::move(index))
-                                             : std::nullopt;
-}
-
 /// True if elements named by a and those named by b, of two iterations of one
 /// run of the loop, surely differ in this index.
 static bool isIndexApart(const LoopIndex &a, int64_t extentX,
@@ -770,22 +691,33 @@ static bool isIndexApart(const LoopIndex &a, int64_t extentX,
     return false;
   // x - y is factor * distance plus a number from [least, most]; elements in
   // common need it in [1 - extent of x, extent of y - 1].
-  int64_t least, most, stride;
+  int64_t least, most, stride, next, before;
   if (llvm::MulOverflow(std::abs(a.factor), loop.getStepAsInt(), stride) ||
       llvm::SubOverflow(a.min, b.max, least) ||
       llvm::SubOverflow(a.max, b.min, most) ||
-      llvm::AddOverflow(least, stride, least) ||
-      llvm::SubOverflow(most, stride, most))
+      llvm::AddOverflow(least, stride, next) ||
+      llvm::SubOverflow(most, stride, before) || stride <= 0)
     return false;
-  return stride > 0 && least > extentY - 1 && most < 1 - extentX;
+  bool isBehind = next > extentY - 1, isBefore = before < 1 - extentX;
+  if (isBehind && isBefore)
+    return true;
+  // Or the last iteration does not get there from the first.
+  std::optional<IndexRange> range = getConstantRange(loop.getInductionVar());
+  int64_t span, last, first;
+  if (!range || llvm::SubOverflow(range->max, range->min, span) ||
+      llvm::MulOverflow(std::abs(a.factor), span, span) ||
+      llvm::AddOverflow(most, span, last) ||
+      llvm::SubOverflow(least, span, first))
+    return false;
+  return (isBehind || last < 1 - extentX) && (isBefore || first > extentY - 1);
 }
 
-static bool isIndexApart(AffineExpr x, const AffineValueMap &mapX,
-                         int64_t extentX, AffineExpr y,
-                         const AffineValueMap &mapY, int64_t extentY,
+static bool isIndexApart(AffineExpr x, int64_t extentX, AffineExpr y,
+                         int64_t extentY, const AddressPair &address,
                          AffineForOp loop) {
-  std::optional<LoopIndex> a = getLoopIndex(x, mapX, loop);
-  std::optional<LoopIndex> b = a ? getLoopIndex(y, mapY, loop) : std::nullopt;
+  std::optional<LoopIndex> a = getLoopIndex(x, address.a, address.opA, loop);
+  std::optional<LoopIndex> b =
+      a ? getLoopIndex(y, address.b, address.opB, loop) : std::nullopt;
   return b && isIndexApart(*a, extentX, *b, extentY, loop);
 }
 
@@ -818,8 +750,8 @@ static bool arePartsApart(const AddressPair &address, unsigned quotient,
          address.extentB[quotient] == 1 &&
          (shape[rest] == divisorA ||
           (address.extentA[rest] == 1 && address.extentB[rest] == 1)) &&
-         isIndexApart(a, address.a, address.extentA[rest], b, address.b,
-                      address.extentB[rest], loop);
+         isIndexApart(a, address.extentA[rest], b, address.extentB[rest],
+                      address, loop);
 }
 
 namespace {
@@ -847,7 +779,7 @@ private:
     if (isNew) {
       it->second = std::make_unique<List>();
       for (AffineExpr expr : access.map.getAffineMap().getResults())
-        it->second->push_back(getLoopIndex(expr, access.map, loop));
+        it->second->push_back(getLoopIndex(expr, access.map, access.op, loop));
     }
     return *it->second;
   }
@@ -874,9 +806,8 @@ static bool touchApart(const Access &a, const Access &b, LoopIndices &indices) {
     return false;
   unsigned count = address.a.getNumResults();
   for (unsigned r = 0; r != count; ++r)
-    if (isIndexApart(address.a.getResult(r), address.a, address.extentA[r],
-                     address.b.getResult(r), address.b, address.extentB[r],
-                     loop))
+    if (isIndexApart(address.a.getResult(r), address.extentA[r],
+                     address.b.getResult(r), address.extentB[r], address, loop))
       return true;
   if (address.kind != AddressPair::Indices)
     return false;
