@@ -654,6 +654,8 @@ static std::string whyIllegal(const Contraction &contraction,
 /// multiply-adds of one batch.
 static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
 static constexpr double leastProducts = 32768;
+/// Fewest in one batch where all share what is packed once and for all.
+static constexpr double leastBoundProducts = 4096;
 /// Cycles of multiply-adds from which a better loop is worth the milliseconds
 /// that its compilation takes longer.
 static constexpr double longCycles = 2e6;
@@ -666,7 +668,11 @@ static StringRef whyNotWorth(const Blocking &decision) {
     return "too few iterations reuse an operand";
   if (depth < leastDepth)
     return "the reduction is too short";
-  if (rows * columns * depth < leastProducts)
+  double products = rows * columns * depth;
+  if (products >= leastBoundProducts &&
+      isBoundOnce(decision.columnSide().slice))
+    products *= countPoints(decision.contraction.batchLoops);
+  if (products < leastProducts)
     return "too little arithmetic to pay for packing";
   return {};
 }

@@ -136,6 +136,7 @@ private:
   Value rowAddress(Value rowOrigin, int64_t row);
   std::pair<AffineMap, SmallVector<Value>> rowBase();
   void openPoint(const LoopGroup &group, Value point);
+  void storeRowPlace(AffineExpr at, ValueRange operands);
   void fillRowTable();
   Value multiplyAdd(Value a, Value b, Value sum);
   Value negate(Value value);
@@ -212,6 +213,26 @@ static bool isExact(const LoopGroup &group, int64_t unit) {
     if (!cut.isPlain() && !cut.trips)
       return cut.divisor * cut.weight % unit == 0;
   return false;
+}
+
+/// How many points are left behind the last whole unit of a block, where that
+/// is the same number in all blocks that are not whole units.
+static std::optional<int64_t> getRest(const LoopGroup &group, int64_t unit) {
+  std::optional<int64_t> rest;
+  for (int64_t count : getBlockPoints(group))
+    if (count % unit != 0) {
+      if (rest && *rest != count % unit)
+        return std::nullopt;
+      rest = count % unit;
+    }
+  return rest;
+}
+
+/// True if some block of the group may hold a whole unit.
+static bool mayHold(const LoopGroup &group, int64_t unit) {
+  SmallVector<int64_t, 2> points = getBlockPoints(group);
+  return points.empty() ||
+         llvm::any_of(points, [&](int64_t count) { return count >= unit; });
 }
 
 /// The group with loops that run as often as they ever do.
@@ -903,14 +924,21 @@ void Emitter::forColumns(const CutLoop *deep, Value few,
     body();
   };
   Bounds full{builder.getConstantAffineMap(nr), {}};
+  std::optional<int64_t> left = getRest(decision.columns, nr);
   if (isExact(decision.columns, nr)) {
     runLanes(full);
+    return;
+  }
+  if (left && !mayHold(decision.columns, nr)) {
+    runLanes(Bounds{builder.getConstantAffineMap(*left), {}});
     return;
   }
   SmallVector<Value> operands = llvm::to_vector_of<Value>(count.operands);
   operands.insert(operands.begin() + dims, openPanel);
   std::tie(rest.map, rest.operands) = compose(
       AffineMap::get(dims + 1, symbols, lanes, builder.getContext()), operands);
+  if (left)
+    rest = Bounds{builder.getConstantAffineMap(*left), {}};
   auto isFull =
       AffineIfOp::create(builder, loc,
                          IntegerSet::get(dims + 1, symbols, fits,
@@ -1400,6 +1428,14 @@ void Emitter::emitTileEpilogue(Value block, Value row, Value column) {
     emitTileLoops(block, row, column, full);
     return;
   }
+  // A number of columns that is constant takes no loops for what is left over.
+  Bounds rest = restOf(decision.columns, column, nr);
+  if (std::optional<int64_t> left = getRest(decision.columns, nr))
+    rest = Bounds{builder.getConstantAffineMap(*left), {}};
+  if (!mayHold(decision.columns, nr)) {
+    emitTileLoops(block, row, column, rest);
+    return;
+  }
   // Whole micro-tiles have whole vectors.
   Bounds count = pointsOf(decision.columns);
   unsigned dims = count.map.getNumDims();
@@ -1416,7 +1452,7 @@ void Emitter::emitTileEpilogue(Value block, Value row, Value column) {
   builder.setInsertionPoint(isFull.getThenBlock()->getTerminator());
   emitTileLoops(block, row, column, full);
   builder.setInsertionPoint(isFull.getElseBlock()->getTerminator());
-  emitTileLoops(block, row, column, restOf(decision.columns, column, nr));
+  emitTileLoops(block, row, column, rest);
 }
 
 /// Where the open row begins among all elements, at depth 0 of the block.
@@ -1466,17 +1502,45 @@ Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
   return AffineApplyOp::create(builder, loc, map, used);
 }
 
+/// Writes down where the open row begins.
+void Emitter::storeRowPlace(AffineExpr at, ValueRange operands) {
+  auto [base, values] = rowBase();
+  auto [map, used] = compose(base, values);
+  Value address = AffineApplyOp::create(builder, loc, map, used);
+  AffineStoreOp::create(builder, loc, address, rowTable,
+                        AffineMap::get(operands.size(), 0, at), operands);
+}
+
 /// Writes down where each row of the block begins; rows past the end are the
 /// last one again.
 void Emitter::fillRowTable() {
-  OpBuilder::InsertionGuard guard(builder);
-  Bounds count = pointsOf(decision.rows), points;
-  points.map = builder.getConstantAffineMap(
+  Bounds first{builder.getConstantAffineMap(0), {}}, last = first;
+  last.map = builder.getConstantAffineMap(
       cast<MemRefType>(rowTable.getType()).getDimSize(0));
-  AffineForOp loop = makeLoop(points);
+  Bounds count = pointsOf(decision.rows);
+  if (count.map.isSingleConstant()) {
+    // The loops of a whole block count without divisions.
+    OpBuilder::InsertionGuard guard(builder);
+    openPoints(decision.rows.loops);
+    for (const CutLoop &cut : decision.rows.loops)
+      if (Value point = pointOf.lookup(cut.loop))
+        getForInductionVarOwner(point)->setAttr(kVectorized,
+                                                builder.getUnitAttr());
+    SmallVector<Value> operands;
+    AffineExpr at = pointExpr(decision.rows, operands);
+    storeRowPlace(at, operands);
+    pointOf.clear();
+    first = count;
+    if (first.map == last.map)
+      return;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  AffineForOp loop = makeLoop(last, 1, {}, &first);
   loop->setAttr(kVectorized, builder.getUnitAttr());
   unsigned dims = count.map.getNumDims();
-  SmallVector<AffineExpr> results{builder.getAffineDimExpr(dims)};
+  SmallVector<AffineExpr> results;
+  if (!count.map.isSingleConstant())
+    results.push_back(builder.getAffineDimExpr(dims));
   if (!isExact(decision.rows, decision.plan.tile.mr))
     for (AffineExpr result : count.map.getResults())
       results.push_back(result - 1);
@@ -1487,13 +1551,8 @@ void Emitter::fillRowTable() {
                              operands);
   Value point = AffineMinOp::create(builder, loc, map, used);
   openPoint(decision.rows, point);
-  auto [base, values] = rowBase();
+  storeRowPlace(builder.getAffineDimExpr(0), loop.getInductionVar());
   pointOf.clear();
-  std::tie(map, used) = compose(base, values);
-  Value address = AffineApplyOp::create(builder, loc, map, used);
-  AffineStoreOp::create(builder, loc, address, rowTable,
-                        builder.getMultiDimIdentityMap(1),
-                        ValueRange{loop.getInductionVar()});
 }
 
 /// The element of a row at depth `k` of the block, `next` further.

@@ -68,6 +68,56 @@ func.func @small(%a: memref<16x16xf32>, %b: memref<16x16xf32>,
   return
 }
 
+// Each of the products packs its own columns.
+// REMARK: too little arithmetic to pay for packing
+// CHECK-LABEL: func @small_batch
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+func.func @small_batch(%a: memref<40x16x16xf32>, %b: memref<40x16x16xf32>,
+  %c: memref<40x16x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %g = 0 to 40 {
+    affine.for %i = 0 to 16 {
+      affine.for %j = 0 to 16 {
+        %r = affine.for %k = 0 to 16 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%g, %i, %k] : memref<40x16x16xf32>
+          %y = affine.load %b[%g, %k, %j] : memref<40x16x16xf32>
+          %p = arith.mulf %x, %y : f32
+          %t = arith.addf %s, %p : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %c[%g, %i, %j] : memref<40x16x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// Columns are bound once, but 8 * 16 * 16 products do not fill micro-tiles.
+// REMARK: too little arithmetic to pay for packing
+// CHECK-LABEL: func @small_bound
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+func.func @small_bound(%a: memref<40x8x16xf32>, %b: memref<40x16x16xf32> {polynest.constant},
+  %c: memref<40x8x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %g = 0 to 40 {
+    affine.for %i = 0 to 8 {
+      affine.for %j = 0 to 16 {
+        %r = affine.for %k = 0 to 16 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%g, %i, %k] : memref<40x8x16xf32>
+          %y = affine.load %b[%g, %k, %j] : memref<40x16x16xf32>
+          %p = arith.mulf %x, %y : f32
+          %t = arith.addf %s, %p : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %c[%g, %i, %j] : memref<40x8x16xf32>
+      }
+    }
+  }
+  return
+}
+
 // REMARK: the bounds of a loop depend on another
 // CHECK-LABEL: func @triangle
 //   CHECK-NOT: memref.alloc

@@ -3,7 +3,8 @@
 // through a loop over rows of the window (@stem) and one over its columns too,
 // where groups lie between (@groups); these share cache lines and run inside of the
 // loops over blocks of rows, unlike groups that lie apart (@planes). Points of depth keep their numbers in the
-// packed columns. The loop over a run is unrolled, up to 8 times. Runs of few
+// packed columns. Small products of many groups are worth it where their columns
+// are bound once, and none of their tiles is whole (@few_channels). The loop over a run is unrolled, up to 8 times. Runs of few
 // elements are packed (@narrow), unless it is asked for that they are not.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | FileCheck %s
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{pack-rows=never}))' | FileCheck %s --check-prefix=NEVER
@@ -150,6 +151,55 @@ func.func @narrow(%x: memref<34x34x2xf32>,
           affine.yield %1 : f32
         }
         affine.store %0, %r[%i, %j, %o] : memref<32x32x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// 49 * 8 * 72 products a group. Loops over the image write down where the rows
+// of a block begin, the last tile's are the last row again; the 8 columns of a
+// group are left of a panel, always, and nothing asks for it.
+// CHECK-LABEL: func @few_channels
+//       CHECK: memref.alloc() {{.*}}: memref<5x{{.+}}x72x[[NR:[0-9]+]]xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 5 {
+//       CHECK: %[[TABLE:.+]] = memref.alloc() {{.+}} : memref<[[ALL:[0-9]+]]xindex>
+//       CHECK: affine.for %[[I:.+]] = 0 to 7 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 7 {
+//   CHECK-NOT: floordiv
+//       CHECK: affine.store %{{.+}}, %[[TABLE]][%[[I]] * 7 + %[[J]]]
+//       CHECK: affine.for %[[P:.+]] = 49 to [[ALL]] {
+//       CHECK: affine.store %{{.+}}, %[[TABLE]][%[[P]]]
+//       CHECK: vector.fma
+//   CHECK-NOT: affine.if
+//       CHECK: affine.for %{{.+}} = 0 to 8 {
+//       CHECK: affine.store %{{.+}} : memref<7x7x40xf32>
+//   CHECK-NOT: affine.if
+//       CHECK: return
+// NEVER-LABEL: func @few_channels
+func.func @few_channels(%x: memref<9x9x5x8xf32>,
+                        %w: memref<5x3x3x8x8xf32> {polynest.constant},
+                        %r: memref<7x7x40xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %g = 0 to 5 {
+    affine.for %i = 0 to 7 {
+      affine.for %j = 0 to 7 {
+        affine.for %o = 0 to 8 {
+          %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %v = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %2 = affine.for %c = 0 to 8 iter_args(%s2 = %s1) -> f32 {
+                %d = affine.load %x[%i + %u, %j + %v, %g, %c] : memref<9x9x5x8xf32>
+                %f = affine.load %w[%g, %u, %v, %c, %o] : memref<5x3x3x8x8xf32>
+                %m = arith.mulf %d, %f : f32
+                %a = arith.addf %s2, %m : f32
+                affine.yield %a : f32
+              }
+              affine.yield %2 : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %r[%i, %j, %g * 8 + %o] : memref<7x7x40xf32>
+        }
       }
     }
   }
