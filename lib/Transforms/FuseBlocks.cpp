@@ -17,11 +17,12 @@
 // No operation is reordered within a nest: no value changes.
 // Profitable when: a contraction is among the nests, each keeps rows and
 // columns for its tiles, rows of what shrinks are reduced, what shrinks does
-// not fit one core's cache, its traffic is more than that of the operands that
-// blocks read more often than nests that stand alone, and there are blocks for
-// a few cores; sizes that are not known are taken for large ones. Limits: loops
-// from 0 by steps of 1, the same number of times in each iteration around them.
-// Cost: linear in nodes and edges, quadratic in the nests of one chain.
+// not fit one core's cache or a mask hides columns of it, its traffic is more
+// than that of the operands that blocks read more often than nests that stand
+// alone, and there are blocks for a few cores; sizes that are not known are
+// taken for large ones. Limits: loops from 0 by steps of 1, the same number of
+// times in each iteration around them. Cost: linear in nodes and edges,
+// quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -33,6 +34,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polynest {
@@ -53,6 +56,9 @@ static constexpr llvm::StringLiteral passName = "fuse-blocks";
 /// which a block reads again is reused.
 static constexpr unsigned maxMembers = 16;
 static constexpr int64_t leastRows = 32, mostRows = 128;
+/// The most where a mask hides columns: a block computes, of what it hides, as
+/// many columns as the block has rows, half of them for nothing.
+static constexpr int64_t mostMaskedRows = 64;
 /// Blocks end at multiples of it, where they can: what follows rows in the
 /// columns (a mask) then ends with whole vectors.
 static constexpr int64_t rowUnit = 16;
@@ -366,6 +372,51 @@ static bool reducesRows(Chain &chain) {
   return false;
 }
 
+/// True if the value is computed from indices alone, of which one satisfies
+/// each of `wanted`.
+static bool
+isOfIndices(Value value,
+            ArrayRef<llvm::function_ref<bool(AffineForOp)>> wanted) {
+  constexpr size_t mostValues = 64;
+  llvm::SmallSetVector<Value, 16> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > mostValues)
+      return false;
+    if (getForInductionVarOwner(values[i]) || isValidSymbol(values[i]))
+      continue;
+    Operation *op = values[i].getDefiningOp();
+    if (!op || !isa<AffineDialect, arith::ArithDialect>(op->getDialect()) ||
+        !isMemoryEffectFree(op) || op->getNumRegions() != 0)
+      return false;
+    values.insert(op->operand_begin(), op->operand_end());
+  }
+  return llvm::all_of(wanted, [&](auto is) {
+    return llvm::any_of(values, [&](Value index) {
+      AffineForOp loop = getForInductionVarOwner(index);
+      return loop && is(loop);
+    });
+  });
+}
+
+/// True if a condition on the row and the column puts -inf in columns:
+/// polynest-trim-loops leaves out those that a whole block hides.
+static bool hidesColumns(Nest &nest, unsigned depth) {
+  AffineForOp rows = nest.band[depth - 1];
+  auto isRows = [&](AffineForOp loop) { return loop == rows; };
+  auto isColumns = [&](AffineForOp loop) {
+    return rows->isProperAncestor(loop);
+  };
+  WalkResult result = rows.walk([&](arith::SelectOp select) {
+    bool hides = matchPattern(select.getTrueValue(), m_NegInfFloat()) ||
+                 matchPattern(select.getFalseValue(), m_NegInfFloat());
+    return hides && isOfIndices(select.getCondition(), {isRows, isColumns})
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// Chooses the rows of a block; why the chain should stay apart, or null.
 static const char *judge(Chain &chain, uint64_t cacheBytes) {
   if (llvm::none_of(chain.nests, [](Nest &nest) {
@@ -389,7 +440,10 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   int64_t trips = chain.trips.value_or(int64_t(dynamicTrips));
   uint64_t whole =
       saturatingMultiply(saturatingMultiply(rowBytes, uint64_t(trips)), outer);
-  if (whole <= cacheBytes)
+  bool isMasked = llvm::any_of(
+      chain.nests, [&](Nest &nest) { return hidesColumns(nest, chain.depth); });
+  int64_t limit = isMasked ? mostMaskedRows : mostRows;
+  if (whole <= cacheBytes && (!isMasked || trips * 2 <= limit * 3))
     return "the buffers fit one core's cache";
   // What blocks read again stays in the cache beside their rows, if it can.
   bool isKnown = true;
@@ -398,7 +452,7 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   for (const SharedRead &read : reads)
     shared = saturatingAdd(shared, read.bytes);
   uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
-  int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, mostRows);
+  int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, limit);
   // Blocks of about equal size; a loop that is hardly longer than one stays.
   int64_t blocks =
       trips * 2 <= most * 3 ? 1 : int64_t(llvm::divideCeil(trips, most));
