@@ -84,19 +84,23 @@ static FailureOr<IndexMap> mapOf(memref::SubViewOp view) {
   return map;
 }
 
+/// In groups of several sizes that are not 1, all of these but the first are
+/// constants.
 static FailureOr<IndexMap> mapOf(memref::ExpandShapeOp view) {
   IndexMap map;
   MLIRContext *context = view.getContext();
   auto type = cast<MemRefType>(view.getResult().getType());
   for (const ReassociationIndices &group : view.getReassociationIndices()) {
-    AffineExpr expr = getAffineConstantExpr(0, context);
+    AffineExpr expr;
     for (int64_t d : group) {
-      if (d != group.front() && type.isDynamicDim(d))
+      if (type.getDimSize(d) == 1)
+        continue;
+      if (expr && type.isDynamicDim(d))
         return failure();
-      int64_t size = d == group.front() ? 1 : type.getDimSize(d);
-      expr = expr * size + getAffineDimExpr(d, context);
+      AffineExpr index = getAffineDimExpr(d, context);
+      expr = expr ? expr * type.getDimSize(d) + index : index;
     }
-    map.exprs.push_back(expr);
+    map.exprs.push_back(expr ? expr : getAffineConstantExpr(0, context));
   }
   return map;
 }

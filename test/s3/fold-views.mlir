@@ -1,5 +1,6 @@
 // Properties: a subview's offsets and strides (@subview), an expand_shape's
-// linear index (@expand), a collapse of unit sizes (@collapse) and the order of
+// linear index (@expand), also where one size is unknown and all others are 1
+// (@expand_units), a collapse of unit sizes (@collapse) and the order of
 // a transpose's indices (@transpose) end in the access; a collapse of several sizes stays (@keep); a second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fold-views))' > %t.once
@@ -37,6 +38,21 @@ func.func @expand(%a: memref<24xf32>) {
     affine.for %j = 0 to 6 {
       affine.store %one, %v[%i, %j] : memref<4x6xf32>
     }
+  }
+  return
+}
+
+// CHECK-LABEL: func @expand_units
+//  CHECK-SAME: (%[[A:.+]]: memref<?x4xf32>, %[[N:.+]]: index)
+//   CHECK-NOT: expand_shape
+//       CHECK: affine.for %[[I:[a-z0-9]+]] = 0 to %[[N]]
+//       CHECK: affine.store %{{.+}}, %[[A]][%[[I]], 3]
+func.func @expand_units(%a: memref<?x4xf32>, %n: index) {
+  %one = arith.constant 1.0 : f32
+  %v = memref.expand_shape %a [[0, 1, 2], [3, 4]] output_shape [1, %n, 1, 4, 1]
+      : memref<?x4xf32> into memref<1x?x1x4x1xf32>
+  affine.for %i = 0 to %n {
+    affine.store %one, %v[0, %i, 0, 3, 0] : memref<1x?x1x4x1xf32>
   }
   return
 }
