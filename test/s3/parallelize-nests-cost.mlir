@@ -225,7 +225,7 @@ func.func @unknown(%n: index, %m: index, %v: i8,
 
 // j may be 192, and the second vector ends at 224.
 // CHECK-LABEL: func @panels_overlap
-//       CHECK: affine.for %{{.+}} = 0 to 2
+//       CHECK: affine.for %{{.+}} = 0 to 2 {
 //       CHECK: return
 //      REMARK: loop carries a dependence
 func.func @panels_overlap(%v: vector<16xf32>,
@@ -244,7 +244,7 @@ func.func @panels_overlap(%v: vector<16xf32>,
 
 // i + ii reaches 98, the next block's first element.
 // CHECK-LABEL: func @images_overlap
-//       CHECK: affine.for %{{.+}} = 0 to 4
+//       CHECK: affine.for %{{.+}} = 0 to 4 {
 //       CHECK: return
 //      REMARK: loop carries a dependence
 func.func @images_overlap(%s: f32, %o: memref<9x7x7xf32> {polynest.result})
@@ -262,7 +262,7 @@ func.func @images_overlap(%s: f32, %o: memref<9x7x7xf32> {polynest.result})
 
 // Nor are those 8 apart where j gets to 8.
 // CHECK-LABEL: func @apart_overlap
-//       CHECK: affine.for %{{.+}} = 0 to 9
+//       CHECK: affine.for %{{.+}} = 0 to 9 {
 //       CHECK: return
 //      REMARK: loop carries a dependence
 func.func @apart_overlap(%s: f32, %o: memref<80xf32> {polynest.result})
