@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
 inline constexpr llvm::StringLiteral kStreamed = "polynest.streamed";
 /// On the nest that runs where a form for few rows does not.
 inline constexpr llvm::StringLiteral kManyRows = "polynest.many_rows";
+/// On the functions that polynest-share-nests makes.
+inline constexpr llvm::StringLiteral kShared = "polynest.shared";
 
 //===----------------------------------------------------------------------===//
 // Comparing accesses

@@ -790,6 +790,51 @@ def SplitReductions : Pass<"polynest-split-reductions", "mlir::func::FuncOp"> {
   ];
 }
 
+def ShareNests : Pass<"polynest-share-nests", "mlir::ModuleOp"> {
+  let summary = "Optimize one of several equal nests";
+  let description = [{
+    Moves the first of several outermost nests of a function that are equal but
+    for the buffers they work on into a private function marked
+    `polynest.shared`, and calls it in the place of each, so that what comes
+    before `polynest-unshare-nests` is done once for all of them. What such nests
+    use from outside is equal constants and buffers of static shape; buffers that
+    are written overlap none of the others, and are `llvm.noalias` in the
+    function. Constants become part of it.
+
+    Before: `affine.for %i { A[%i] = f(B[%i]) } affine.for %i { C[%i] = f(A[%i]) }`
+    After:  `call @f_shared0(B, A)  call @f_shared0(A, C)`
+
+    Where remarks are wanted nothing is shared, so that each nest has its own.
+    Remarks: `declined` for the module then; with `despite-remarks` `applied` for
+    each group, `declined` with the reason for each nest that can have no equal.
+  }];
+  let dependentDialects = ["mlir::func::FuncDialect"];
+  let options = [
+    Option<"despiteRemarks", "despite-remarks", "bool", /*default=*/"false",
+           "Share where remarks are wanted, too">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests replaced by an equal">,
+    Statistic<"numDeclined", "num-declined", "Nests that can have no equal">
+  ];
+}
+
+def UnshareNests : Pass<"polynest-unshare-nests", "mlir::ModuleOp"> {
+  let summary = "Put shared nests back";
+  let description = [{
+    Replaces each call of a function that `polynest-share-nests` made by what the
+    function then holds, and removes the functions. Of equal constants one stays,
+    at the start of the caller.
+
+    Before: `call @f_shared0(B, A)`
+    After:  `affine.parallel (%i) { A[%i] = f(B[%i]) }`
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Calls replaced">
+  ];
+}
+
 def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
   let summary = "Write large results past the caches";
   let description = [{
