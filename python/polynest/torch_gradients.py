@@ -289,27 +289,32 @@ def _replication_pad_backward(gradient, x, padding):
 # -- convolutions ----------------------------------------------------------------
 
 
-def _phase(gradient, weight, steps, padding, sizes):
+def _phase(gradient, weight, steps, rule, sizes):
     """The input's gradient at the places i with (i + padding) % stride == r, for
     (stride, r) of each dimension: a plain convolution with every stride-th of the
     weights, whose order is reversed. `sizes` are numbers of places. None where no
     weight meets any of them."""
+    _, padding, dilation, groups = rule
     dims, pad = len(sizes), []
     for d in range(dims):
         stride, r = steps[d]
         weight = weight[(slice(None),) * (2 + d) + (slice(r, None, stride),)]
-        length = weight.size(2 + d)
-        if length == 0:
+        if weight.size(2 + d) == 0:
             return None
+        reach = dilation[d] * (weight.size(2 + d) - 1)
         # The first place is step q, the last one step q + sizes[d] - 1.
         q = -((r - padding[d]) // stride)
         end = q + sizes[d] - 1
-        pad = [length - 1 - q, end - gradient.size(2 + d) + 1, *pad]
+        pad = [reach - q, end - gradient.size(2 + d) + 1, *pad]
     weight = torch.flip(weight, list(range(2, 2 + dims)))
     return aten.convolution.default(
-        aten.constant_pad_nd.default(gradient, pad, 0), weight, None,
-        [1] * dims, [0] * dims, [1] * dims, False, [0] * dims, 1,
+        _padded(gradient, pad), weight, None,
+        [1] * dims, [0] * dims, dilation, False, [0] * dims, groups,
     )
+
+
+def _padded(x, pad):
+    return aten.constant_pad_nd.default(x, pad, 0) if any(pad) else x
 
 
 def _interleaved(parts, dim: int):
@@ -319,12 +324,14 @@ def _interleaved(parts, dim: int):
     return torch.stack(parts, dim + 1).flatten(dim, dim + 1)
 
 
-def _strided_input(gradient, x, weight, stride, padding):
-    """The gradient of the input of a convolution with strides: one convolution
-    for each remainder of the place by the stride. Zeros between the elements of
-    the gradient would be multiplied as often again as the strides' product."""
+def _input_gradient(gradient, x, weight, rule):
+    """The gradient of a convolution's input: one convolution for each remainder
+    of the place by the stride. Zeros between the elements of the gradient would
+    be multiplied as often again as the strides' product."""
+    stride, padding, _, groups = rule
     dims = x.dim() - 2
-    weight = weight.transpose(0, 1)
+    # Channels of a group come first, then those of the result.
+    weight = weight.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1)
     sizes = [-(-x.size(2 + d) // stride[d]) for d in range(dims)]
 
     def at(offsets):
@@ -333,7 +340,7 @@ def _strided_input(gradient, x, weight, stride, padding):
             steps = [
                 (n, (o + p) % n) for n, o, p in zip(stride, offsets, padding)
             ]
-            out = _phase(gradient, weight, steps, padding, sizes)
+            out = _phase(gradient, weight, steps, rule, sizes)
             if out is None:
                 out = gradient.new_zeros([x.size(0), x.size(1), *sizes])
             return out
@@ -346,26 +353,39 @@ def _strided_input(gradient, x, weight, stride, padding):
     return out
 
 
+def _weight_gradient(gradient, x, sizes, rule):
+    """The gradient of a convolution's weights: the convolution of the input by
+    the gradient, with batches for channels, and stride and dilation exchanged. The
+    input is padded, or cut, to what `sizes` weights meet."""
+    stride, padding, dilation, groups = rule
+    dims, pad = x.dim() - 2, []
+    for d in range(dims):
+        reach = stride[d] * (gradient.size(2 + d) - 1)
+        reach += dilation[d] * (sizes[d] - 1) + 1
+        pad = [padding[d], reach - x.size(2 + d) - padding[d], *pad]
+    x = _padded(x, pad).unflatten(1, (groups, -1)).movedim(0, 2)
+    out = aten.convolution.default(
+        x.transpose(0, 1).flatten(1, 2), gradient.transpose(0, 1), None,
+        dilation, [0] * dims, stride, False, [0] * dims, groups,
+    )
+    return out.transpose(0, 1)
+
+
 def _transposed_backward(gradient, x, weight, rule, mask):
     """Of a transposed convolution: the input's is a plain one of the gradient,
     the weights' that of a plain one with input and gradient exchanged."""
     dims = x.dim() - 2
-    of_input = of_weight = of_bias = None
+    of_input = of_weight = None
     if mask[0]:
         of_input = aten.convolution.default(
-            gradient, weight, None, *rule, False, [0] * dims, 1
+            gradient, weight, None, *rule[:3], False, [0] * dims, rule[3]
         )
         # An output padding beyond the stride adds places at the end.
         for d in range(2, x.dim()):
             of_input = of_input.narrow(d, 0, x.size(d))
     if mask[1]:
-        of_weight = aten.convolution_backward.default(
-            x, gradient, weight, None, *rule, False, [0] * dims, 1,
-            [False, True, False],
-        )[1]
-    if mask[2]:
-        of_bias = gradient.sum([0, *range(2, x.dim())])
-    return of_input, of_weight, of_bias
+        of_weight = _weight_gradient(x, gradient, weight.shape[2:], rule)
+    return of_input, of_weight
 
 
 def _convolution_backward(
@@ -375,24 +395,36 @@ def _convolution_backward(
     dims = x.dim() - 2
     if not _known(*gradient.shape[1:], *x.shape[1:], *weight.shape):
         return NotImplemented
-    # torch-mlir's gradient of weights in groups has another shape.
-    if groups != 1:
-        return NotImplemented
     stride, padding, dilation = (
         _numbers(n, dims) for n in (stride, padding, dilation)
     )
-    if transposed:
-        rule = stride, padding, dilation
-        return _transposed_backward(gradient, x, weight, rule, mask)
-    if not mask[0] or max(stride) == 1 or max(dilation) > 1:
+    rule = stride, padding, dilation, groups
+    # torch-mlir takes no unknown number of channels, which the batch is here: the
+    # weights' gradient alone then stays as it is.
+    own_weight = mask[1] and _known(x.size(0))
+    if not own_weight and not mask[0] and not mask[2]:
         return NotImplemented
-    of_input = _strided_input(gradient, x, weight, stride, padding)
-    of_weight = of_bias = None
-    if mask[1] or mask[2]:
-        _, of_weight, of_bias = aten.convolution_backward.default(
-            gradient, x, weight, bias_sizes, stride, padding, dilation, False,
-            output_padding, 1, [False, *mask[1:]],
+    of_input = of_weight = of_bias = None
+    if transposed:
+        of_input, of_weight = _transposed_backward(
+            gradient, x, weight, rule, (mask[0], own_weight)
         )
+    # Where a stride and its dilation are above 1, phases of the input's gradient
+    # meet weights of all.
+    elif mask[0] and any(s > 1 < d for s, d in zip(stride, dilation)):
+        return NotImplemented
+    else:
+        if mask[0]:
+            of_input = _input_gradient(gradient, x, weight, rule)
+        if own_weight:
+            of_weight = _weight_gradient(gradient, x, weight.shape[2:], rule)
+    if mask[1] and not own_weight:
+        of_weight = aten.convolution_backward.default(
+            gradient, x, weight, bias_sizes, stride, padding, dilation, transposed,
+            output_padding, groups, [False, True, False],
+        )[1]
+    if mask[2]:
+        of_bias = gradient.sum([0, *range(2, x.dim())])
     return of_input, of_weight, of_bias
 
 
