@@ -33,6 +33,8 @@ PIPELINE = (
     "{allow-non-finites=true})"
 )
 
+_LAST_PASS = "torch-verify-linalg-on-tensors-backend-contract"
+
 
 def read_message(stream) -> dict | None:
     head = stream.read(4)
@@ -83,7 +85,7 @@ def lower(text: str, locations: bool) -> dict:
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.passmanager import PassManager
 
-    from polynest import _rewrites
+    from polynest import _recurrences, _rewrites
 
     places: list[list[str]] = []
 
@@ -99,8 +101,15 @@ def lower(text: str, locations: bool) -> dict:
         try:
             module = ir.Module.parse(text)
             sizes = _rewrites.equal_sizes(module)
-            PassManager.parse(PIPELINE).run(module.operation)
+            recurrences = _recurrences.declare(module)
+            passes = PassManager.parse(PIPELINE)
+            if recurrences:
+                # The last pass refuses calls; `_foreign_ops` finds the rest.
+                text = str(passes).replace(f",{_LAST_PASS}", "")
+                passes = PassManager.parse(text)
+            passes.run(module.operation)
             _rewrites.rewrite_module(module, sizes)
+            _recurrences.define(module, recurrences)
             # Attributes of the torch dialect mean nothing to the compiler
             # and its parser refuses them.
             for op in module.body.operations:

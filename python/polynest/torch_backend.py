@@ -1255,6 +1255,7 @@ def _compile_anew(
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
 
+    from polynest import torch_recurrent
     from polynest.torch_decompositions import decomposition_table
 
     # Both take a moment: the worker starts while AOTAutograd traces.
@@ -1280,7 +1281,7 @@ def _compile_anew(
         inference_compiler=compiler("inference"),
         partition_fn=torch_training.partition,
         decompositions=decomposition_table(),
-    )(module, example_inputs)
+    )(torch_recurrent.replace(module), example_inputs)
     if len(compilers) != 1:
         return built
     only, plain = compilers[0]

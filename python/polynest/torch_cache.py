@@ -209,7 +209,7 @@ _BY_NAME = {
     "torch._C._set_grad_enabled",
     "torch._C._log_api_usage_once",
 }
-_NAMESPACES = ("aten", "prims")
+_NAMESPACES = ("aten", "prims", "polynest")
 
 
 def _function(target: Any, any_op: bool) -> str:

@@ -302,6 +302,7 @@ def _traced(
 def _decompositions() -> dict:
     """The backend's table. Composite ops, which AOTAutograd never sees, are
     taken apart by PyTorch's own rules; left out here, they would stay."""
+    from polynest import torch_recurrent
     from polynest.torch_decompositions import decomposition_table
 
     def is_composite(op: Any) -> bool:
@@ -312,7 +313,11 @@ def _decompositions() -> dict:
 
     default = dict(torch.export.default_decompositions().items())
     composite = {op: f for op, f in default.items() if is_composite(op)}
-    return {**decomposition_table(), **composite}
+    return {
+        **decomposition_table(),
+        **composite,
+        **torch_recurrent.decompositions(composite),
+    }
 
 
 # -- the graph -----------------------------------------------------------------
