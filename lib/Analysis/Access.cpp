@@ -26,6 +26,16 @@ namespace polynest {
 // Affine values
 //===----------------------------------------------------------------------===//
 
+/// A variable or a constant, which nothing makes simpler.
+static bool isLeaf(AffineExpr expr) {
+  return isa<AffineConstantExpr, AffineDimExpr, AffineSymbolExpr>(expr);
+}
+
+static AffineExpr simplify(AffineExpr expr, unsigned numDims,
+                           unsigned numSymbols) {
+  return isLeaf(expr) ? expr : simplifyAffineExpr(expr, numDims, numSymbols);
+}
+
 namespace {
 /// Builds expressions over induction variables (dims) and symbols.
 struct AffineBuilder {
@@ -91,20 +101,19 @@ struct AffineBuilder {
     return expr.replaceDimsAndSymbols(dimExprs, symbolExprs);
   }
 
-  /// True if the results are plain variables and constants and name all the
-  /// operands: most accesses, which need no simplification.
-  bool isCanonical(ArrayRef<AffineExpr> results) const {
-    uint64_t usedDims = 0, usedSymbols = 0;
+  /// True if the results name all the variables. Each stands for another
+  /// value, so that none is to be dropped then.
+  bool namesAll(ArrayRef<AffineExpr> results) const {
     if (dims.size() > 64 || symbols.size() > 64)
       return false;
-    for (AffineExpr result : results) {
-      if (auto dim = dyn_cast<AffineDimExpr>(result))
-        usedDims |= uint64_t(1) << dim.getPosition();
-      else if (auto symbol = dyn_cast<AffineSymbolExpr>(result))
-        usedSymbols |= uint64_t(1) << symbol.getPosition();
-      else if (!isa<AffineConstantExpr>(result))
-        return false;
-    }
+    uint64_t usedDims = 0, usedSymbols = 0;
+    for (AffineExpr result : results)
+      result.walk([&](AffineExpr part) {
+        if (auto dim = dyn_cast<AffineDimExpr>(part))
+          usedDims |= uint64_t(1) << dim.getPosition();
+        else if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+          usedSymbols |= uint64_t(1) << symbol.getPosition();
+      });
     return llvm::popcount(usedDims) == int(dims.size()) &&
            llvm::popcount(usedSymbols) == int(symbols.size());
   }
@@ -114,10 +123,14 @@ struct AffineBuilder {
         AffineMap::get(dims.size(), symbols.size(), results, context);
     SmallVector<Value> operands(dims.begin(), dims.end());
     operands.append(symbols.begin(), symbols.end());
-    if (!isCanonical(results)) {
+    bool isWhole = namesAll(results);
+    if (!isWhole)
       canonicalizeMapAndOperands(&map, &operands);
-      map = simplifyAffineMap(map);
-      canonicalizeMapAndOperands(&map, &operands);
+    if (!llvm::all_of(results, isLeaf)) {
+      AffineMap simple = simplifyAffineMap(map);
+      if (simple != map || !isWhole)
+        canonicalizeMapAndOperands(&simple, &operands);
+      map = simple;
     }
     orderByUse(map, operands);
     return AffineValueMap(map, operands);
@@ -969,8 +982,8 @@ struct MovingBounds {
       return {};
     // Adding the difference instead of substituting keeps linear terms apart.
     AffineExpr d = getAffineDimExpr(dim, builder.context);
-    AffineExpr rest = simplifyAffineExpr(
-        expr - d * *coefficient, builder.dims.size(), builder.symbols.size());
+    AffineExpr rest = simplify(expr - d * *coefficient, builder.dims.size(),
+                               builder.symbols.size());
     if (rest.isFunctionOfDim(dim))
       return {};
     return bound(rest + end * *coefficient, upper, depth + 1);
@@ -1030,10 +1043,10 @@ std::optional<AffineRange> getAffineRange(const Access &access,
   unsigned numDims = bounds.builder.dims.size();
   unsigned numSymbols = bounds.builder.symbols.size();
   for (auto [low, high] : llvm::zip_equal(lower, upper)) {
-    range.lower.push_back(simplifyAffineMap(
-        AffineMap::get(numDims, numSymbols, low, map.getContext())));
-    range.upper.push_back(simplifyAffineMap(
-        AffineMap::get(numDims, numSymbols, high, map.getContext())));
+    range.lower.push_back(AffineMap::get(numDims, numSymbols,
+                                         simplify(low, numDims, numSymbols)));
+    range.upper.push_back(AffineMap::get(numDims, numSymbols,
+                                         simplify(high, numDims, numSymbols)));
   }
   range.operands.assign(bounds.builder.dims.begin(), bounds.builder.dims.end());
   range.operands.append(bounds.builder.symbols);
@@ -1063,7 +1076,7 @@ static std::optional<Box> getBox(const Access &access, Operation *loop) {
   for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
     std::optional<int64_t> size;
     if (range) {
-      AffineExpr extent = simplifyAffineExpr(
+      AffineExpr extent = simplify(
           range->upper[d].getResult(0) - range->lower[d].getResult(0),
           range->upper[d].getNumDims(), range->upper[d].getNumSymbols());
       if (auto constant = dyn_cast<AffineConstantExpr>(extent))

@@ -1190,7 +1190,7 @@ bool DependenceAnalysis::loopIsParallel(AffineForOp loop, std::string *reason,
                                         bool ignoreReductions) {
   SmallVector<Reduction, 2> reductions;
   if (ignoreReductions)
-    reductions = carriedReductions(loop);
+    reductions = carriedReductions(loop, accessesOf(loop));
   unsigned numIterArgs = 0;
   SmallPtrSet<Operation *, 4> exempt;
   for (const Reduction &reduction : reductions) {
@@ -1734,7 +1734,7 @@ static std::optional<Reduction> matchInMemory(AffineForOp loop,
           return std::nullopt;
   const Access *load = nullptr;
   for (const Access &access : accesses) {
-    if (access.op == store.op)
+    if (access.op == store.op || !loop->isAncestor(access.op))
       continue;
     bool apart = access.memref && !mayAlias(access.memref, store.memref);
     if (!apart && !access.memref)
@@ -1765,19 +1765,24 @@ static std::optional<Reduction> matchInMemory(AffineForOp loop,
   return reduction;
 }
 
-SmallVector<Reduction, 2> carriedReductions(AffineForOp loop) {
+SmallVector<Reduction, 2> carriedReductions(AffineForOp loop,
+                                            ArrayRef<Access> accesses) {
   SmallVector<Reduction, 2> reductions;
   for (unsigned i = 0, e = loop.getNumIterOperands(); i != e; ++i)
     if (std::optional<Reduction> reduction = matchIterArg(loop, i))
       reductions.push_back(*reduction);
-  SmallVector<Access, 8> accesses;
-  collectAccesses(loop, accesses);
   for (const Access &access : accesses)
-    if (access.isWrite)
+    if (access.isWrite && loop->isAncestor(access.op))
       if (std::optional<Reduction> reduction =
               matchInMemory(loop, access, accesses))
         reductions.push_back(*reduction);
   return reductions;
+}
+
+SmallVector<Reduction, 2> carriedReductions(AffineForOp loop) {
+  SmallVector<Access, 8> accesses;
+  collectAccesses(loop, accesses);
+  return carriedReductions(loop, accesses);
 }
 
 } // namespace polynest

@@ -187,8 +187,12 @@ private:
 /// move and that nothing else in the loop touches. Floating-point sums and
 /// products are listed too: reordering them is numerics (a) of the design.
 /// A loop with any carried value that is not listed is not reorderable.
+/// `accesses` are those of the loop, or of what is around it.
 llvm::SmallVector<Reduction, 2>
 carriedReductions(mlir::affine::AffineForOp loop);
+llvm::SmallVector<Reduction, 2>
+carriedReductions(mlir::affine::AffineForOp loop,
+                  llvm::ArrayRef<Access> accesses);
 
 } // namespace polynest
 

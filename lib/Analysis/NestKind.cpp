@@ -93,7 +93,7 @@ NestKind classifyNest(AffineForOp root, ArrayRef<Access> accesses) {
   SmallVector<std::pair<unsigned, Reduction>, 4> carried;
   for (auto [i, loop] : llvm::enumerate(loops)) {
     unsigned numFound = 0;
-    for (Reduction &reduction : carriedReductions(loop)) {
+    for (Reduction &reduction : carriedReductions(loop, accesses)) {
       carried.push_back({unsigned(i), reduction});
       numFound += reduction.iterArg.has_value();
     }

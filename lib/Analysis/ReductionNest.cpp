@@ -151,7 +151,7 @@ static StringRef matchInMemory(ArrayRef<AffineForOp> loops, Block *body,
     for (AffineForOp loop : llvm::reverse(loops)) {
       if (moving.contains(loop))
         continue;
-      for (const Reduction &reduction : carriedReductions(loop)) {
+      for (const Reduction &reduction : carriedReductions(loop, accesses)) {
         if (reduction.store != store.op || reduction.load != load->op ||
             !combiner->getResult(0).hasOneUse())
           continue;
