@@ -55,6 +55,15 @@ struct LoopGroup {
   llvm::SmallVector<CutLoop, 4> loops;
   /// Points of a full block.
   int64_t points = 1;
+
+  /// The loop that all points of a block are of, where that is one: those
+  /// inside of it run once.
+  const CutLoop &onlyLoop() const {
+    for (const CutLoop &cut : llvm::reverse(loops))
+      if (cut.tile > 1)
+        return cut;
+    return loops.back();
+  }
 };
 
 /// A loop of a block of depth that runs around contiguous runs of rows in

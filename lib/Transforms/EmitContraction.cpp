@@ -895,7 +895,7 @@ void Emitter::forColumns(const CutLoop *deep, Value few,
     return;
   }
   int64_t nr = decision.plan.tile.nr;
-  const CutLoop &wide = decision.columns.loops.back();
+  const CutLoop &wide = decision.columns.onlyLoop();
   Bounds count = pointsOf(decision.columns), panels = count, rest = count;
   unsigned dims = count.map.getNumDims(), symbols = count.map.getNumSymbols();
   AffineExpr begin = builder.getAffineDimExpr(dims) * nr;
@@ -1409,7 +1409,7 @@ void Emitter::emitTileLoops(Value block, Value row, Value column,
                 .getInductionVar();
   openPoint(decision.rows, sum(row, i));
   Value j = makeLoop(columns).getInductionVar();
-  pointOf[decision.columns.loops.back().loop] = sum(column, j);
+  pointOf[decision.columns.onlyLoop().loop] = sum(column, j);
   IRMapping mapping =
       mapIvs({&decision.batch, &decision.rows, &decision.columns});
   cloneInto(decision.contraction.epilogueSlice, mapping);
