@@ -244,6 +244,39 @@ def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> 
   ];
 }
 
+def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
+  let summary = "Read the inside of a padded image in place";
+  let description = [{
+    Where a private buffer is filled with one value, overwritten but for a border
+    with another buffer's elements, and then read by one nest of windows, most of
+    the nest needs no such copy: it reads the other buffer. Each border gets a nest
+    and a padded buffer of its own, of what it reads.
+
+    Before: `affine.for %i, %c: affine.store %0, %p[%i, %c]`
+            `affine.for %i, %c: affine.store %x[%i, %c], %p[%i + 1, %c]`
+            `affine.for %i = 0 to 56, %c, %k = 0 to 3: ... %p[%i + %k, %c]`
+    After:  the same for `%i = 0 to 1` and `%i = 55 to 56`, with buffers of 3 rows;
+            `affine.for %i = 1 to 55, %c, %k = 0 to 3: ... %x[%i + %k - 1, %c]`
+
+    Legal if nothing else touches the buffer, the other buffer is not written until
+    the nest is done, and the nest's loops down to those of rows stand alone in each
+    other and are parallel. Declines otherwise, and where borders read more than
+    half of the buffer, the contiguous dimension has a border, the buffer has less
+    than `least-kib`, or each element is read more than 256 times.
+  }];
+  let options = [
+    Option<"leastKib", "least-kib", "int64_t", "64",
+           "Buffers of fewer KiB are copied: that stays in the first cache; 0 to "
+           "1048576">
+  ];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Images that are read in place">,
+    Statistic<"numDeclined", "num-declined", "Images that are copied">
+  ];
+}
+
 def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   let summary = "Fill only what is not overwritten";
   let description = [{

@@ -1,0 +1,731 @@
+//===- SplitBorders.cpp - read the inside of a padded image in place ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: where a private buffer is filled with one value, a box of it is
+// overwritten with another buffer's elements, and one nest then reads windows
+// of it (a padded image), splits that nest: where all that is read lies in the
+// box, it reads the other buffer; the few rows and columns at each border get a
+// nest and a padded buffer of their own, as large as what they read.
+// Legal when: the two stores and the reads are all that touches the buffer; the
+// box is overwritten under no condition, behind the fill, with elements whose
+// buffer nothing writes until the reads are done; each dimension with a border
+// is read at a multiple of one loop of the nest and a constant range; the loops
+// down to the innermost of those stand alone in each other and carry no
+// dependence, so that their iterations may run in any order.
+// Profitable when: what the borders read has at most half of the buffer's
+// elements, and each element is read so few times that moving it counts.
+// Limits: static shapes; no border in the dimension that is contiguous, which
+// is for vector lanes, and no copy that turns the image for them. Cost:
+// operations of the nest for each border.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
+#include "Analysis/Dependence.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_SPLITBORDERS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-split-borders"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "split-borders";
+/// An element moves through a cache and back in the time of some ten
+/// multiply-adds; beside more than this many it does not count.
+static constexpr double mostReads = 256;
+
+namespace {
+/// Indices [low, high) of one dimension.
+struct Range {
+  int64_t low = 0, high = 0;
+  int64_t size() const { return std::max<int64_t>(high - low, 0); }
+};
+
+/// A private buffer that is filled, overwritten in part and read.
+struct PaddedImage {
+  Operation *alloc = nullptr;
+  AffineStoreOp fill, copy;
+  AffineLoadOp source;
+  SmallVector<AffineLoadOp, 4> reads;
+  /// The nests of the stores and of the reads.
+  Operation *fillNest = nullptr, *copyNest = nullptr;
+  AffineForOp consumer;
+  /// What is overwritten of each dimension, by which loop (null for an index
+  /// that stands still), and what is added to its variable.
+  SmallVector<Range, 4> box;
+  SmallVector<AffineForOp, 4> loops;
+  SmallVector<int64_t, 4> offsets;
+
+  /// What the copy loads, over variables of `loops` and values from outside.
+  AffineMap sourceMap;
+  SmallVector<Value> sourceOperands;
+
+  MemRefType type() const {
+    return cast<MemRefType>(Value(alloc->getResult(0)).getType());
+  }
+  bool hasBorder(unsigned d) const {
+    return box[d].low != 0 || box[d].high != type().getDimSize(d);
+  }
+};
+
+/// Index `step` * variable + [least, most] of one read.
+struct WindowIndex {
+  int64_t step = 0, least = 0, most = 0;
+};
+
+/// A dimension with a border: the loop of the rows, those of its iterations
+/// that read nothing of the border, and the index of each read.
+struct Border {
+  unsigned dim;
+  AffineForOp rows;
+  Range inside;
+  SmallVector<WindowIndex, 4> indices;
+};
+
+/// Iterations of the rows of each border, and what they read.
+struct Piece {
+  SmallVector<Range, 4> rows, reads;
+};
+
+struct Decision {
+  PaddedImage image;
+  /// By depth of their loops.
+  SmallVector<Border, 4> borders;
+  SmallVector<Piece, 8> pieces;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// The coefficients of a map's result, one for each operand and the constant;
+/// empty where it is not linear.
+static SmallVector<int64_t, 8> getCoefficients(const AffineValueMap &map,
+                                               unsigned result) {
+  AffineMap indices = map.getAffineMap();
+  SmallVector<int64_t, 8> flat;
+  if (failed(getFlattenedAffineExpr(indices.getResult(result),
+                                    indices.getNumDims(),
+                                    indices.getNumSymbols(), &flat)) ||
+      flat.size() != indices.getNumInputs() + 1)
+    return {};
+  return flat;
+}
+
+/// The loops around `op` up to `root`, outermost first; empty if anything else
+/// stands between.
+static SmallVector<AffineForOp, 6> getLoopsAround(Operation *op,
+                                                  Operation *root) {
+  SmallVector<AffineForOp, 6> loops;
+  for (Operation *parent = op->getParentOp();; parent = parent->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(parent);
+    if (!loop)
+      return {};
+    loops.insert(loops.begin(), loop);
+    if (parent == root)
+      return loops;
+  }
+}
+
+/// True if the value is there before `nest` begins.
+static bool isOutside(Value value, Operation *nest) {
+  return !nest->isAncestor(value.getParentBlock()->getParentOp());
+}
+
+/// What the store of the copy overwrites; false if that is no box.
+static bool findBox(PaddedImage &image) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(image.copy, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
+    return false;
+  SmallVector<AffineForOp, 6> around =
+      getLoopsAround(image.copy, image.copyNest);
+  for (AffineForOp loop : around)
+    if (!loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
+        loop.getNumIterOperands() != 0 || getTripCount(loop).value_or(0) == 0)
+      return false;
+  const AffineValueMap &map = accesses[0].map;
+  for (unsigned d = 0; d < map.getNumResults(); ++d) {
+    SmallVector<int64_t, 8> flat = getCoefficients(map, d);
+    if (flat.empty())
+      return false;
+    AffineForOp loop;
+    for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
+      if (factor == 0)
+        continue;
+      AffineForOp owner = getForInductionVarOwner(operand);
+      if (factor != 1 || loop || !llvm::is_contained(around, owner) ||
+          llvm::is_contained(image.loops, owner))
+        return false;
+      loop = owner;
+    }
+    int64_t offset = flat.back();
+    image.loops.push_back(loop);
+    image.offsets.push_back(offset);
+    image.box.push_back(loop ? Range{loop.getConstantLowerBound() + offset,
+                                     loop.getConstantUpperBound() + offset}
+                             : Range{offset, offset + 1});
+  }
+  return !around.empty();
+}
+
+/// What the copy loads; false where that does not follow from its loops.
+static bool findSource(PaddedImage &image) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(image.source, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
+    return false;
+  AffineValueMap &map = accesses[0].map;
+  image.sourceMap = map.getAffineMap();
+  image.sourceOperands.assign(map.getOperands().begin(),
+                              map.getOperands().end());
+  return llvm::all_of(image.sourceOperands, [&](Value operand) {
+    AffineForOp loop = getForInductionVarOwner(operand);
+    return (loop && llvm::is_contained(image.loops, loop)) ||
+           isOutside(operand, image.copyNest);
+  });
+}
+
+/// True if each element is filled before it is overwritten: the nests stand one
+/// behind the other, also within loops around both that sweep one dimension.
+static bool isFilledBefore(PaddedImage &image) {
+  if (image.fillNest != image.copyNest)
+    return image.fillNest->isBeforeInBlock(image.copyNest);
+  SmallVector<Access, 1> accesses;
+  collectAccesses(image.fill, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return false;
+  Operation *common = image.fillNest;
+  while (true) {
+    auto loop = dyn_cast<AffineForOp>(common);
+    if (!loop)
+      return false;
+    const AffineValueMap &map = accesses[0].map;
+    auto place = llvm::find(image.loops, loop);
+    bool isSwept = false;
+    if (place != image.loops.end()) {
+      unsigned d = place - image.loops.begin();
+      auto dim = dyn_cast<AffineDimExpr>(map.getAffineMap().getResult(d));
+      isSwept = dim && image.offsets[d] == 0 &&
+                map.getOperand(dim.getPosition()) == loop.getInductionVar();
+    }
+    if (!isSwept && getTripCount(loop) != uint64_t(1))
+      return false;
+    Operation *first = loop.getBody()->findAncestorOpInBlock(*image.fill);
+    Operation *second = loop.getBody()->findAncestorOpInBlock(*image.copy);
+    if (first != second)
+      return first->isBeforeInBlock(second);
+    common = first;
+  }
+}
+
+/// True if nothing writes to the source of the copy from the copy on until
+/// `consumer` is done.
+static bool isSourceKept(const PaddedImage &image) {
+  Value memref = AffineLoadOp(image.source).getMemRef();
+  SmallVector<Access, 8> accesses;
+  for (Operation *op = image.copyNest;; op = op->getNextNode()) {
+    accesses.clear();
+    collectAccesses(op, accesses);
+    for (const Access &access : accesses)
+      if (access.isWrite && (!access.memref || mayAlias(access.memref, memref)))
+        return false;
+    if (op == image.consumer)
+      return true;
+  }
+}
+
+/// The image that `alloc` holds, if all its uses are those of one.
+static std::optional<PaddedImage> matchImage(Operation *alloc) {
+  PaddedImage image;
+  image.alloc = alloc;
+  MemRefType type = image.type();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      type.getRank() == 0)
+    return std::nullopt;
+  SmallVector<AffineStoreOp, 2> stores;
+  for (Operation *user : alloc->getUsers()) {
+    if (auto load = dyn_cast<AffineLoadOp>(user)) {
+      image.reads.push_back(load);
+      continue;
+    }
+    auto store = dyn_cast<AffineStoreOp>(user);
+    if (!store || store.getValueToStore() == alloc->getResult(0))
+      return std::nullopt;
+    stores.push_back(store);
+  }
+  if (stores.size() != 2 || image.reads.empty())
+    return std::nullopt;
+  for (AffineStoreOp store : stores) {
+    auto load = store.getValueToStore().getDefiningOp<AffineLoadOp>();
+    if (load && load->getBlock() == store->getBlock() && !image.copy) {
+      image.copy = store;
+      image.source = load;
+    } else {
+      image.fill = store;
+    }
+  }
+  Block *block = alloc->getBlock();
+  auto nestOf = [&](Operation *op) {
+    return block->findAncestorOpInBlock(*op);
+  };
+  if (!image.copy || !image.fill)
+    return std::nullopt;
+  image.fillNest = nestOf(image.fill);
+  image.copyNest = nestOf(image.copy);
+  image.consumer = dyn_cast_or_null<AffineForOp>(nestOf(image.reads.front()));
+  if (!image.fillNest || !image.copyNest || !image.consumer ||
+      !isOutside(image.fill.getValueToStore(), image.fillNest) ||
+      !isOutside(image.source.getMemRef(), image.copyNest) ||
+      !image.copyNest->isBeforeInBlock(image.consumer))
+    return std::nullopt;
+  for (AffineLoadOp read : image.reads)
+    if (nestOf(read) != image.consumer)
+      return std::nullopt;
+  return findBox(image) && findSource(image) && isFilledBefore(image)
+             ? std::optional(image)
+             : std::nullopt;
+}
+
+/// The loops of the nest that stand alone in each other and carry nothing.
+static SmallVector<AffineForOp, 6> getOuterLoops(AffineForOp root) {
+  SmallVector<AffineForOp, 6> loops;
+  for (AffineForOp loop : getPerfectBand(root)) {
+    if (loop.getNumIterOperands() != 0)
+      break;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+/// How `read` moves along dimension `d` with the outermost of `loops` that
+/// moves it; sets `rows` to that or fails where `rows` is another one.
+static std::optional<WindowIndex> findWindowIndex(AffineLoadOp read, unsigned d,
+                                                  ArrayRef<AffineForOp> loops,
+                                                  AffineForOp &rows) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(read, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return std::nullopt;
+  const AffineValueMap &map = accesses[0].map;
+  SmallVector<int64_t, 8> flat = getCoefficients(map, d);
+  if (flat.empty())
+    return std::nullopt;
+  auto factorOf = [&](Value iv) {
+    int64_t sum = 0;
+    for (auto [operand, factor] : llvm::zip(map.getOperands(), flat))
+      sum += operand == iv ? factor : 0;
+    return sum;
+  };
+  const auto *outermost = llvm::find_if(loops, [&](AffineForOp loop) {
+    return factorOf(loop.getInductionVar()) != 0;
+  });
+  if (outermost == loops.end() || (rows && rows != *outermost))
+    return std::nullopt;
+  rows = *outermost;
+  WindowIndex index;
+  index.step = factorOf(rows.getInductionVar());
+  index.least = index.most = flat.back();
+  for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
+    if (factor == 0 || operand == rows.getInductionVar())
+      continue;
+    std::optional<IndexRange> range = getConstantRange(operand);
+    if (!range || range->min > range->max)
+      return std::nullopt;
+    index.least += factor * (factor > 0 ? range->min : range->max);
+    index.most += factor * (factor > 0 ? range->max : range->min);
+  }
+  return index.step > 0 ? std::optional(index) : std::nullopt;
+}
+
+/// The last dimension that has more than one index.
+static unsigned getContiguousDim(MemRefType type) {
+  unsigned d = type.getRank() - 1;
+  while (d > 0 && type.getDimSize(d) == 1)
+    --d;
+  return d;
+}
+
+/// True if one of `loops`, which may run in lanes, reads contiguous elements of
+/// the image that are not contiguous in the source.
+static bool isTurnedForLanes(const PaddedImage &image,
+                             ArrayRef<AffineForOp> loops) {
+  unsigned d = getContiguousDim(image.type());
+  SmallVector<Access, 2> accesses;
+  collectAccesses(image.source, accesses);
+  if (!image.loops[d] || getStride(accesses[0], image.loops[d]) == 1)
+    return false;
+  for (AffineLoadOp read : image.reads) {
+    accesses.clear();
+    collectAccesses(read, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return true;
+    for (Value operand : accesses[0].map.getOperands())
+      if (accesses[0].map.isFunctionOf(d, operand) &&
+          llvm::is_contained(loops, getForInductionVarOwner(operand)))
+        return true;
+  }
+  return false;
+}
+
+/// The border of dimension `d` as the nest reads it; none where it has no
+/// inside.
+static std::optional<Border> findBorder(const PaddedImage &image, unsigned d,
+                                        ArrayRef<AffineForOp> loops) {
+  Border border;
+  border.dim = d;
+  for (AffineLoadOp read : image.reads) {
+    std::optional<WindowIndex> index =
+        findWindowIndex(read, d, loops, border.rows);
+    if (!index)
+      return std::nullopt;
+    border.indices.push_back(*index);
+  }
+  AffineForOp rows = border.rows;
+  if (!rows.hasConstantBounds() || rows.getStepAsInt() != 1)
+    return std::nullopt;
+  border.inside = {rows.getConstantLowerBound(), rows.getConstantUpperBound()};
+  for (const WindowIndex &index : border.indices) {
+    border.inside.low = std::max(
+        border.inside.low,
+        llvm::divideCeilSigned(image.box[d].low - index.least, index.step));
+    border.inside.high =
+        std::min(border.inside.high,
+                 llvm::divideFloorSigned(image.box[d].high - 1 - index.most,
+                                         index.step) +
+                     1);
+  }
+  return border.inside.size() > 0 ? std::optional(border) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Iterations below and above the inside of each border, within the inside of
+/// those before, and the box of the buffer that each reads.
+static void listPieces(Decision &decision) {
+  MemRefType type = decision.image.type();
+  Piece inside;
+  for (const Border &border : decision.borders)
+    inside.rows.push_back(border.inside);
+  auto add = [&](unsigned at, Range rows) {
+    if (rows.size() == 0)
+      return;
+    Piece piece = inside;
+    piece.rows[at] = rows;
+    for (unsigned i = at + 1; i < piece.rows.size(); ++i) {
+      AffineForOp loop = decision.borders[i].rows;
+      piece.rows[i] = {loop.getConstantLowerBound(),
+                       loop.getConstantUpperBound()};
+    }
+    for (int64_t size : type.getShape())
+      piece.reads.push_back({0, size});
+    for (auto [border, range] : llvm::zip_equal(decision.borders, piece.rows)) {
+      int64_t size = type.getDimSize(border.dim);
+      Range reads{size, 0};
+      for (const WindowIndex &index : border.indices) {
+        reads.low = std::min(reads.low, index.step * range.low + index.least);
+        reads.high = std::max(reads.high,
+                              index.step * (range.high - 1) + index.most + 1);
+      }
+      piece.reads[border.dim] = {std::max<int64_t>(reads.low, 0),
+                                 std::min(reads.high, size)};
+    }
+    decision.pieces.push_back(std::move(piece));
+  };
+  for (auto [at, border] : llvm::enumerate(decision.borders)) {
+    AffineForOp loop = border.rows;
+    add(at, {loop.getConstantLowerBound(), border.inside.low});
+    add(at, {border.inside.high, loop.getConstantUpperBound()});
+  }
+}
+
+static double countElements(const Piece &piece) {
+  double elements = 1;
+  for (const Range &range : piece.reads)
+    elements *= double(range.size());
+  return elements;
+}
+
+/// How many times each element of the buffer is read, on average.
+static double countReads(const PaddedImage &image) {
+  double reads = 0;
+  for (AffineLoadOp read : image.reads) {
+    double times = 1;
+    for (Operation *op = read->getParentOp(); op != image.alloc->getParentOp();
+         op = op->getParentOp())
+      if (auto loop = dyn_cast<AffineForOp>(op))
+        times *= double(estimateTrips(loop));
+    reads += times;
+  }
+  return reads / double(image.type().getNumElements());
+}
+
+//===----------------------------------------------------------------------===//
+// Transform
+//===----------------------------------------------------------------------===//
+
+/// A loop over each range; gives their variables.
+static SmallVector<Value, 4> emitLoops(OpBuilder &builder, Location loc,
+                                       ArrayRef<Range> ranges) {
+  SmallVector<Value, 4> ivs;
+  for (const Range &range : ranges) {
+    auto loop = AffineForOp::create(builder, loc, range.low, range.high);
+    ivs.push_back(loop.getInductionVar());
+    builder.setInsertionPointToStart(loop.getBody());
+  }
+  return ivs;
+}
+
+/// Loads from the source of the copy what the image has at `indices`, a map of
+/// `operands`.
+static Value loadSource(OpBuilder &builder, const PaddedImage &image,
+                        AffineMap indices, ValueRange operands) {
+  AffineLoadOp source = image.source;
+  unsigned dims = indices.getNumDims(), symbols = indices.getNumSymbols();
+  SmallVector<Value> values(operands.take_front(dims)),
+      last(operands.drop_front(dims));
+  SmallVector<AffineExpr> newDims, newSymbols;
+  for (unsigned i = 0; i < image.sourceOperands.size(); ++i) {
+    Value operand = image.sourceOperands[i];
+    const auto *place = llvm::find_if(image.loops, [&](AffineForOp loop) {
+      return loop && loop.getInductionVar() == operand;
+    });
+    bool isDim = i < image.sourceMap.getNumDims();
+    AffineExpr index;
+    if (place != image.loops.end()) {
+      unsigned d = place - image.loops.begin();
+      index = indices.getResult(d) - image.offsets[d];
+    } else if (isDim) {
+      index = builder.getAffineDimExpr(dims++);
+      values.push_back(operand);
+    } else {
+      index = builder.getAffineSymbolExpr(symbols++);
+      last.push_back(operand);
+    }
+    (isDim ? newDims : newSymbols).push_back(index);
+  }
+  values.append(last);
+  AffineMap map =
+      image.sourceMap.replaceDimsAndSymbols(newDims, newSymbols, dims, symbols);
+  fullyComposeAffineMapAndOperands(&map, &values);
+  canonicalizeMapAndOperands(&map, &values);
+  return AffineLoadOp::create(builder, source.getLoc(), source.getMemRef(), map,
+                              values);
+}
+
+/// A padded buffer of what the piece reads, filled and copied.
+static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
+                        const Piece &piece) {
+  SmallVector<int64_t, 4> sizes;
+  SmallVector<Range, 4> filled, copied;
+  for (auto [reads, box] : llvm::zip_equal(piece.reads, image.box)) {
+    sizes.push_back(reads.size());
+    filled.push_back({0, reads.size()});
+    copied.push_back({std::max(reads.low, box.low) - reads.low,
+                      std::min(reads.high, box.high) - reads.low});
+  }
+  auto old = cast<memref::AllocOp>(image.alloc);
+  MemRefType type = MemRefType::Builder(image.type()).setShape(sizes);
+  Value buffer = memref::AllocOp::create(builder, old.getLoc(), type,
+                                         old.getAlignmentAttr());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    AffineStoreOp fill = image.fill;
+    SmallVector<Value, 4> ivs = emitLoops(builder, fill.getLoc(), filled);
+    AffineStoreOp::create(builder, fill.getLoc(), fill.getValueToStore(),
+                          buffer, ivs);
+  }
+  if (llvm::any_of(copied,
+                   [](const Range &range) { return range.size() == 0; }))
+    return buffer;
+  OpBuilder::InsertionGuard guard(builder);
+  AffineStoreOp copy = image.copy;
+  SmallVector<Value, 4> ivs = emitLoops(builder, copy.getLoc(), copied);
+  SmallVector<AffineExpr, 4> indices;
+  for (auto [d, reads] : llvm::enumerate(piece.reads))
+    indices.push_back(builder.getAffineDimExpr(d) + reads.low);
+  AffineMap map = AffineMap::get(ivs.size(), 0, indices, builder.getContext());
+  Value element = loadSource(builder, image, map, ivs);
+  AffineStoreOp::create(builder, copy.getLoc(), element, buffer, ivs);
+  return buffer;
+}
+
+/// Removes an operation, and then the loops around it that do nothing more.
+static void eraseWithLoops(Operation *op) {
+  while (true) {
+    Operation *parent = op->getParentOp();
+    op->erase();
+    auto loop = dyn_cast<AffineForOp>(parent);
+    if (!loop || loop.getNumResults() != 0)
+      return;
+    SmallVector<Operation *, 8> left;
+    for (Operation &other : loop.getBody()->without_terminator())
+      left.push_back(&other);
+    for (Operation *other : llvm::reverse(left))
+      if (other->use_empty() && other->getNumRegions() == 0 &&
+          (isa<AffineLoadOp>(other) || isMemoryEffectFree(other)))
+        other->erase();
+    if (!loop.getBody()->without_terminator().empty())
+      return;
+    op = loop;
+  }
+}
+
+static void setRows(AffineForOp loop, Range rows) {
+  loop.setConstantLowerBound(rows.low);
+  loop.setConstantUpperBound(rows.high);
+}
+
+static void apply(Decision &decision) {
+  PaddedImage &image = decision.image;
+  OpBuilder builder(image.consumer);
+  for (const Piece &piece : decision.pieces) {
+    Value buffer = emitBuffer(builder, image, piece);
+    IRMapping mapping;
+    builder.clone(*image.consumer, mapping);
+    for (auto [border, rows] : llvm::zip_equal(decision.borders, piece.rows))
+      setRows(cast<AffineForOp>(mapping.lookup(border.rows.getOperation())),
+              rows);
+    for (AffineLoadOp read : image.reads) {
+      auto copy = cast<AffineLoadOp>(mapping.lookup(read.getOperation()));
+      AffineMap map = copy.getAffineMap();
+      SmallVector<AffineExpr, 4> indices;
+      for (auto [index, reads] : llvm::zip_equal(map.getResults(), piece.reads))
+        indices.push_back(index - reads.low);
+      OpBuilder inside(copy);
+      auto moved = AffineLoadOp::create(
+          inside, copy.getLoc(), buffer,
+          AffineMap::get(map.getNumDims(), map.getNumSymbols(), indices,
+                         copy.getContext()),
+          SmallVector<Value>(copy.getMapOperands()));
+      copy.replaceAllUsesWith(moved.getResult());
+      copy.erase();
+    }
+  }
+  for (const Border &border : decision.borders)
+    setRows(border.rows, border.inside);
+  for (AffineLoadOp read : image.reads) {
+    OpBuilder inside(read);
+    read.replaceAllUsesWith(
+        loadSource(inside, image, read.getAffineMap(),
+                   SmallVector<Value>(read.getMapOperands())));
+    read.erase();
+  }
+  eraseWithLoops(image.copy);
+  eraseWithLoops(image.fill);
+  image.alloc->erase();
+}
+
+namespace {
+struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
+  using SplitBordersBase::SplitBordersBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkOption(context, "least-kib", leastKib, 0, 1 << 20);
+  }
+
+  void runOnOperation() override {
+    SmallVector<memref::AllocOp> allocs;
+    getOperation().walk(
+        [&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      std::optional<PaddedImage> image = matchImage(alloc);
+      if (!image)
+        continue;
+      Decision decision{std::move(*image), {}, {}};
+      std::string reason = whyNot(decision);
+      Location loc = decision.image.consumer.getLoc();
+      if (!reason.empty()) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, loc, passName, reason);
+        continue;
+      }
+      ++numApplied;
+      double elements = 0;
+      for (const Piece &piece : decision.pieces)
+        elements += countElements(piece);
+      remark(RemarkKind::Applied, loc, passName,
+             "the inside of a padded image is read in place")
+          << arg("borders", decision.pieces.size())
+          << arg("elements", decision.image.type().getNumElements())
+          << arg("border-elements", int64_t(elements));
+      apply(decision);
+    }
+    if (numApplied != 0)
+      dropUnitLoops(getOperation());
+  }
+
+  /// Why the image is copied as a whole; empty if it is split, which fills in
+  /// the decision.
+  std::string whyNot(Decision &decision) {
+    PaddedImage &image = decision.image;
+    MemRefType type = image.type();
+    std::optional<uint64_t> bytes = getBufferBytes(type);
+    if (!bytes || *bytes < uint64_t(leastKib) * 1024)
+      return "the buffer is small";
+    if (image.hasBorder(getContiguousDim(type)))
+      return "lanes would cross a border";
+    if (countReads(image) > mostReads)
+      return "each element is read many times";
+    SmallVector<AffineForOp, 6> loops = getOuterLoops(image.consumer);
+    if (isTurnedForLanes(image, loops))
+      return "the copy turns the image for lanes";
+    for (AffineForOp loop : loops)
+      for (unsigned d = 0; d < unsigned(type.getRank()); ++d) {
+        if (!image.hasBorder(d))
+          continue;
+        std::optional<Border> border = findBorder(image, d, loops);
+        if (!border)
+          return "a border has no inside, or is not read by rows";
+        if (border->rows == loop)
+          decision.borders.push_back(*border);
+      }
+    unsigned count = 0;
+    for (unsigned d = 0; d < unsigned(type.getRank()); ++d)
+      count += image.hasBorder(d);
+    llvm::SmallPtrSet<Operation *, 4> rows;
+    for (const Border &border : decision.borders)
+      rows.insert(border.rows);
+    if (count == 0 || decision.borders.size() != count || rows.size() != count)
+      return "no rows of their own for each border";
+    listPieces(decision);
+    double elements = 0;
+    for (const Piece &piece : decision.pieces)
+      elements += countElements(piece);
+    if (2 * elements > double(type.getNumElements()))
+      return "borders read most of the buffer";
+    if (!isSourceKept(image))
+      return "what is copied is overwritten";
+    DependenceAnalysis dependences;
+    std::string reason;
+    for (AffineForOp loop : loops) {
+      if (!dependences.loopIsParallel(loop, &reason))
+        return reason;
+      if (loop == decision.borders.back().rows)
+        break;
+    }
+    return {};
+  }
+};
+} // namespace
+
+} // namespace polynest
