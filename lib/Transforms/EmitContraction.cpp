@@ -1769,13 +1769,15 @@ void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
   auto placeAt = [&](int64_t i, int64_t j) {
     return AffineMap::get(2, 0, {first + i, second + j}, context);
   };
-  if (block && decision.startsEven)
+  // The only block of depth starts from one value, in registers.
+  bool isHeld = block && !(decision.startsEven && isWhole(decision.depth));
+  if (isHeld && decision.startsEven)
     startTiles(block, row, column);
   SmallVector<Value> sums;
   for (int64_t i = 0; i < down; ++i)
     for (int64_t j = 0; j < across; ++j) {
       Value start;
-      if (block)
+      if (isHeld)
         start = AffineVectorLoadOp::create(
             builder, loc, sumType, block,
             placeAt(i * shape.rows, j * shape.columns),

@@ -1,7 +1,8 @@
 // Properties: operands that a matrix unit multiplies are packed in words and
 // multiplied tile by tile (@bytes), both of them from where they lie (@halves);
 // what does not fill whole tiles is filled up with zeros, along the depth too
-// (@odd); sums of several blocks of depth pass through memory (@deep). What a unit
+// (@odd); sums of several blocks of depth pass through memory (@deep), those of one
+// start in registers, also where their columns are several loops (@columns). What a unit
 // does not hold is left to vectors (@mixed, @wide), and so is what vectors do in
 // fewer cycles (SLOW). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{tiles=s8s8x4:16x16x16:8:52,bf16bf16x2:16x16x16:8:52}))' > %t.once
@@ -52,6 +53,36 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x64xi8>,
         affine.yield %t : i32
       }
       affine.store %r, %c[%i, %j] : memref<64x64xi32>
+    }
+  }
+  return
+}
+
+// Columns of two loops make up no panels.
+// CHECK-LABEL: func @columns
+//       CHECK: vector.broadcast %{{.+}} : i32 to vector<16x16xi32>
+//   CHECK-NOT: affine.if
+//       CHECK: affine.for %{{.+}} = 0 to 32 step 16 iter_args
+//       CHECK: vector.contract {{.+}} : vector<16x16x4xi32>, vector<16x16x4xi32> into vector<16x16xi32>
+//   CHECK-NOT: affine.if
+//       CHECK: return
+func.func @columns(%a: memref<64x128xi8>, %b: memref<8x128x8xi8>,
+                   %c: memref<64x8x8xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 8 {
+      affine.for %l = 0 to 8 {
+        %r = affine.for %k = 0 to 128 iter_args(%s = %zero) -> i32 {
+          %x = affine.load %a[%i, %k] : memref<64x128xi8>
+          %y = affine.load %b[%j, %k, %l] : memref<8x128x8xi8>
+          %x1 = arith.extsi %x : i8 to i32
+          %y1 = arith.extsi %y : i8 to i32
+          %p = arith.muli %x1, %y1 : i32
+          %t = arith.addi %s, %p : i32
+          affine.yield %t : i32
+        }
+        affine.store %r, %c[%i, %j, %l] : memref<64x8x8xi32>
+      }
     }
   }
   return
