@@ -654,13 +654,15 @@ static std::string whyIllegal(const Contraction &contraction,
 /// multiply-adds of one batch.
 static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
 static constexpr double leastProducts = 32768;
+/// Fewest where columns do not fill a vector, and loops run in lanes badly.
+static constexpr double leastNarrowProducts = 16384;
 /// Fewest in one batch where all share what is packed once and for all.
 static constexpr double leastBoundProducts = 4096;
 /// Cycles of multiply-adds from which a better loop is worth the milliseconds
 /// that its compilation takes longer.
 static constexpr double longCycles = 2e6;
 
-static StringRef whyNotWorth(const Blocking &decision) {
+static StringRef whyNotWorth(const Blocking &decision, int64_t lanes) {
   double rows = countPoints(decision.rowSide().loops);
   double columns = countPoints(decision.columnSide().loops);
   double depth = countPoints(decision.contraction.reductionLoops);
@@ -672,7 +674,10 @@ static StringRef whyNotWorth(const Blocking &decision) {
   if (products >= leastBoundProducts &&
       isBoundOnce(decision.columnSide().slice))
     products *= countPoints(decision.contraction.batchLoops);
-  if (products < leastProducts)
+  std::optional<int64_t> across =
+      getSmallTripCount(decision.columnSide().loops.back());
+  bool isNarrow = across && *across < lanes;
+  if (products < (isNarrow ? leastNarrowProducts : leastProducts))
     return "too little arithmetic to pay for packing";
   return {};
 }
@@ -1013,7 +1018,8 @@ struct BlockContractionsPass
       return why;
     chooseSides(decision);
     chooseDot(decision, forms);
-    why = whyNotWorth(decision).str();
+    unsigned bits = decision.contraction.getType().getIntOrFloatBitWidth();
+    why = whyNotWorth(decision, machine.core.lanes * 32 / bits).str();
     if (!why.empty())
       return why;
     bool isError = false;

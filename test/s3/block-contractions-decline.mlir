@@ -118,6 +118,29 @@ func.func @small_bound(%a: memref<40x8x16xf32>, %b: memref<40x16x16xf32> {polyne
   return
 }
 
+// As many products as are worth it where columns do not fill a vector.
+// REMARK: too little arithmetic to pay for packing
+// CHECK-LABEL: func @filled
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+func.func @filled(%a: memref<64x40xf32>, %b: memref<40x8xf32>,
+                  %c: memref<64x8xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 8 {
+      %r = affine.for %k = 0 to 40 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<64x40xf32>
+        %y = affine.load %b[%k, %j] : memref<40x8xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<64x8xf32>
+    }
+  }
+  return
+}
+
 // REMARK: the bounds of a loop depend on another
 // CHECK-LABEL: func @triangle
 //   CHECK-NOT: memref.alloc

@@ -572,3 +572,25 @@ func.func @short(%a: memref<1000x64xf32>, %b: memref<64x1010xf32>,
   }
   return
 }
+
+// 7 columns do not fill a vector, so that fewer products are worth it.
+// CHECK-LABEL: func @narrow
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @narrow(%a: memref<64x40xf32>, %b: memref<40x7xf32>,
+                  %c: memref<64x7xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 7 {
+      %r = affine.for %k = 0 to 40 iter_args(%s = %zero) -> f32 {
+        %x = affine.load %a[%i, %k] : memref<64x40xf32>
+        %y = affine.load %b[%k, %j] : memref<40x7xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %j] : memref<64x7xf32>
+    }
+  }
+  return
+}
