@@ -441,6 +441,23 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
   return part >= unit ? part / unit * unit : 0;
 }
 
+int32_t pn_model_panel_share(const pn_model_core_t *core,
+                             const pn_model_contraction_t *contraction,
+                             const pn_model_contraction_plan_t *plan,
+                             bool is_bound) {
+  if (!is_known(&contraction->n) || !is_known(&contraction->k) ||
+      core->matrix.rows > 0 || plan->tile.mr < 1)
+    return 0;
+  int64_t tiles = ceil_div(plan->m.points, plan->tile.mr);
+  if (tiles < 2 || tiles > 2 * (int64_t)plan->tile.nr)
+    return 0;
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  double bytes = product_of(&contraction->n) * product_of(&points) *
+                 core->accumulator_bytes;
+  int64_t near = share_bytes(&core->caches[is_bound ? 0 : 1]);
+  return bytes > (double)near ? (int32_t)ceil_div(plan->tile.nr, tiles) : 0;
+}
+
 /*===--- Tilings for a sweep ----------------------------------------------===*/
 
 enum { MAX_CUTS = 64, STEP_PLACES = 4 };

@@ -880,6 +880,10 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                     longCycles;
   decision.endsByTile = decision.startsEven && decision.panels &&
                         (decision.isLong || isWhole(decision.depth));
+  if (decision.packsAhead && decision.panels)
+    decision.panelShare =
+        pn_model_panel_share(&core, &shape, &decision.plan,
+                             isBoundOnce(decision.columnSide().slice));
   return {};
 }
 
@@ -1083,6 +1087,7 @@ struct BlockContractionsPass
         << arg("block-depth", plan.k.points)
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
+        << arg("panel-share", decision.panelShare)
         << arg("transposed", decision.transposes)
         << arg("step", decision.step())
         << arg("matrix-unit", decision.matrix.has_value())

@@ -134,6 +134,9 @@ struct Blocking {
   /// Iterations of the outermost reduction loop that are summed up apart, so
   /// that there is work for all cores; 0 for all in one.
   int64_t depthPart = 0;
+  /// Packed elements of the next panel that a tile of rows asks for with each
+  /// point of depth; 0 for none.
+  int64_t panelShare = 0;
 
   /// Iterations of the innermost loop of the depth in one point.
   int64_t step() const { return dot ? dot->step : 1; }

@@ -120,6 +120,7 @@ private:
   void emitInit(Value block);
   unsigned addKernelPlace(SmallVectorImpl<AffineExpr> &place,
                           SmallVectorImpl<Value> &operands);
+  Value nextPanel(Value columns, Value row, Value column);
   std::pair<Value, Value> openTiles();
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
@@ -1727,6 +1728,49 @@ unsigned Emitter::addKernelPlace(SmallVectorImpl<AffineExpr> &place,
   return position;
 }
 
+/// Where in the next panel of packed columns the open tile of rows begins to
+/// ask for it, in elements behind the beginning of the open panel. The next one
+/// is that of the block of columns, or, behind its last, the first one at the
+/// next block of depth, or of the next columns. Empty where nothing is asked
+/// for.
+Value Emitter::nextPanel(Value columns, Value row, Value column) {
+  if (decision.panelShare == 0)
+    return {};
+  const pn_model_tile_t &tile = decision.plan.tile;
+  ArrayRef<int64_t> shape = cast<MemRefType>(columns.getType()).getShape();
+  int64_t panel = shape[shape.size() - 2] * tile.nr;
+  int64_t allPanels = shape[shape.size() - 3] * panel;
+  int64_t block = decision.depth.points * tile.nr;
+  SmallVector<Value> operands{column, row};
+  // Number of the open block of depth; where the last one begins.
+  AffineExpr depth = builder.getAffineConstantExpr(0);
+  int64_t depthBlocks = 1, lastBase = 0;
+  for (const CutLoop &cut : decision.depth.loops)
+    if (Value open = blockOf.lookup(cut.loop)) {
+      int64_t count = llvm::divideCeil(*cut.most, cut.tile);
+      depth = depth * count + builder.getAffineDimExpr(operands.size());
+      operands.push_back(open);
+      depthBlocks *= count;
+    }
+  int64_t weight = 1;
+  for (const CutLoop &cut : llvm::reverse(decision.depth.loops)) {
+    if (blockOf.lookup(cut.loop))
+      lastBase += (llvm::divideCeil(*cut.most, cut.tile) - 1) * cut.tile *
+                  weight * tile.nr;
+    weight *= *cut.most;
+  }
+  AffineExpr isLast = (builder.getAffineDimExpr(0) + tile.nr)
+                          .floorDiv(shape[shape.size() - 3] * tile.nr);
+  AffineExpr isLastOfAll =
+      (isLast + (depth + 1).floorDiv(depthBlocks)).floorDiv(2);
+  AffineExpr begin = builder.getAffineDimExpr(1).floorDiv(tile.mr) *
+                     (decision.depth.points * decision.panelShare);
+  AffineExpr place = begin + panel + isLast * (block - allPanels) +
+                     isLastOfAll * (allPanels - lastBase - block);
+  return AffineApplyOp::create(
+      builder, loc, AffineMap::get(operands.size(), 0, place), operands);
+}
+
 /// Marks a loop of a micro-kernel as one that is to stay as it is.
 static void markKernel(AffineForOp loop) {
   auto unit = UnitAttr::get(loop.getContext());
@@ -1901,6 +1945,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   if (flatRows)
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
+  Value next = nextPanel(columns, row, column);
   // Rows that were moved to numbers without a sign: what that adds to each
   // column is summed up beside, and taken off at the end.
   bool isMoved = decision.dot && decision.dot->rowOffset;
@@ -1968,7 +2013,26 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     columnOperands.push_back(k);
     columnOperands.push_back(column);
     SmallVector<Value> updated(overDepth.getRegionIterArgs());
+    int64_t line = machine.lineBytes * 8 / packedType.getIntOrFloatBitWidth();
+    int64_t share = decision.panelShare;
+    int64_t lines = next ? llvm::divideCeil(share * unroll, line) : 0;
+    int64_t asked = 0;
     for (int64_t u = 0; u < unroll; ++u) {
+      // Spread over the steps: a core waits for few lines at once.
+      for (; asked < lines && asked * unroll <= u * lines; ++asked) {
+        SmallVector<AffineExpr> at(columnPlace);
+        SmallVector<Value> operands(columnOperands);
+        operands.push_back(next);
+        AffineExpr point = builder.getAffineDimExpr(kPosition);
+        at[at.size() - 2] = at[at.size() - 2] - point;
+        at.back() = builder.getAffineDimExpr(kPosition + 2) + point * share +
+                    asked * line;
+        auto place = AffineMap::get(kPosition + 3, 0, at, context);
+        AffinePrefetchOp::create(builder, loc, columns,
+                                 simplifyAffineMap(place), operands,
+                                 /*isWrite=*/false, /*localityHint=*/3,
+                                 /*isDataCache=*/true);
+      }
       SmallVector<Value> lanesOfB;
       for (int64_t v = 0; v < tile.vectors; ++v) {
         SmallVector<AffineExpr> at(columnPlace);

@@ -602,6 +602,64 @@ static void depth_parts(void) {
   }
 }
 
+/* What tiles of rows ask for of the next panel: all together all of it. */
+static void panel_shares(void) {
+  pn_model_core_t core = core_of("znver5", 4);
+  static const struct {
+    int64_t m, n, k;
+    bool is_bound;
+    int32_t share;
+  } cases[] = {
+      /* 16 tiles of 8 x 48; 7 of 11 x 32; 7 of 7 x 48; 3 of 7 x 48. */
+      {128, 3072, 768, true, 3},
+      {77, 2048, 512, true, 5},
+      {49, 2048, 1024, true, 7},
+      {20, 3072, 768, true, 16},
+      /* One tile has all rows. */
+      {7, 3072, 768, true, 0},
+      /* Not bound: what fits L2 stays there. */
+      {128, 3072, 768, false, 3},
+      {128, 256, 512, false, 0},
+      /* 8 tiles of 6 x 64. */
+      {128, 256, 512, true, 8},
+      /* What fits L1 beside everything else. */
+      {128, 48, 96, true, 0},
+      /* Any number of rows: 14 tiles of 9 x 48 a block. Unknown bytes. */
+      {0, 3072, 768, true, 4},
+      {128, 0, 768, true, 0},
+      {128, 3072, 0, true, 0},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = 1,
+                                      .cores = 2,
+                                      .packs_ahead = true};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    int32_t share =
+        pn_model_panel_share(&core, &product, &plan, cases[i].is_bound);
+    if (share != cases[i].share)
+      printf("  %lld x %lld x %lld: tiles of %d x %d ask for %d\n",
+             (long long)cases[i].m, (long long)cases[i].n,
+             (long long)cases[i].k, (int)plan.tile.mr, (int)plan.tile.nr,
+             (int)share);
+    CHECK(share == cases[i].share);
+  }
+  /* Loads of matrix registers are as they are. */
+  pn_model_contraction_t product = {.m = {1, {128}},
+                                    .n = {1, {3072}},
+                                    .k = {1, {768}},
+                                    .batch = 1,
+                                    .cores = 2,
+                                    .packs_ahead = true};
+  pn_model_contraction_plan_t plan;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  core.matrix.rows = 16;
+  CHECK(pn_model_panel_share(&core, &product, &plan, true) == 0);
+}
+
 /* What a sweep tries is legal, differs, and is near where it should be. */
 static void listed_tilings(void) {
   enum { MOST = 1 << 17 };
@@ -929,6 +987,7 @@ int main(void) {
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
+  CHECK_RUN(panel_shares);
   CHECK_RUN(listed_tilings);
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
