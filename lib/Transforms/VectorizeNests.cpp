@@ -397,9 +397,12 @@ double CostModel::ofAccess(Operation *op, Type type) const {
   case LaneForm::Strided:
     return double(2 * lanes.stride - 1) * vectors;
   case LaneForm::Separate:
-    // One load or store a vector, and its part of turning the square.
-    if (inSquare(op))
-      return vectors * (1 + llvm::Log2_32(lattice.width));
+    // One load or store a vector, and its part of turning the square, which
+    // goes through memory where sums leave it no registers.
+    if (inSquare(op)) {
+      bool hasRoom = lattice.width + chains * interleave < machine.registers;
+      return vectors * (1 + (hasRoom ? 1 : 2) * llvm::Log2_32(lattice.width));
+    }
     return 2 * lattice.width;
   }
   return 2 * lattice.width;
