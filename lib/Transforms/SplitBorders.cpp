@@ -13,7 +13,8 @@
 // down to the innermost of those stand alone in each other and carry no
 // dependence, so that their iterations may run in any order.
 // Profitable when: what the borders read has at most half of the buffer's
-// elements, and each element is read so few times that moving it counts.
+// elements, each element is read so few times that moving it counts, and sums
+// of products that can be blocked can be so in each border.
 // Limits: static shapes; no border in the dimension that is contiguous, which
 // is for vector lanes, and no copy that turns the image for them. Cost:
 // operations of the nest for each border.
@@ -23,6 +24,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
+#include "Analysis/Contraction.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
@@ -465,6 +467,35 @@ static double countElements(const Piece &piece) {
   return elements;
 }
 
+/// Products of a border that are worth a pack, as of any nest; fewer would be
+/// left to lanes of whatever lies last.
+static constexpr double leastProducts = 16384;
+
+/// True if the consumer is a sum of products that reuses both of its operands,
+/// and a piece has too few of them to be blocked.
+static bool isTooSmallToBlock(const PaddedImage &image,
+                              const Decision &decision) {
+  std::string reason;
+  FailureOr<Contraction> found = matchContraction(image.consumer, reason);
+  if (failed(found) || found->left.loops.empty() || found->right.loops.empty())
+    return false;
+  return llvm::any_of(decision.pieces, [&](const Piece &piece) {
+    double products = 1;
+    for (ArrayRef<AffineForOp> loops :
+         {ArrayRef(found->left.loops), ArrayRef(found->right.loops),
+          ArrayRef(found->reductionLoops)})
+      for (AffineForOp loop : loops) {
+        double trips = double(getSmallTripCount(loop).value_or(1));
+        for (auto [border, rows] :
+             llvm::zip_equal(decision.borders, piece.rows))
+          if (border.rows == loop)
+            trips = double(rows.size());
+        products *= trips;
+      }
+    return products < leastProducts;
+  });
+}
+
 /// How many times each element of the buffer is read, on average.
 static double countReads(const PaddedImage &image) {
   double reads = 0;
@@ -708,6 +739,8 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
     if (count == 0 || decision.borders.size() != count || rows.size() != count)
       return "no rows of their own for each border";
     listPieces(decision);
+    if (isTooSmallToBlock(image, decision))
+      return "a border has too few products to be blocked";
     double elements = 0;
     for (const Piece &piece : decision.pieces)
       elements += countElements(piece);

@@ -2,7 +2,8 @@
 // (@small), padded along the contiguous dimension (@lanes), turned for it
 // (@turned), read very often (@often), read in no order of rows (@backwards), by
 // loops that carry something (@carried, @dependent) or border alone (@narrow,
-// @wide), where their is overwritten in between (@overwritten). No padded image, and no
+// @wide), by products of which a border has too few to be blocked (@few), where
+// their is overwritten in between (@overwritten). No padded image, and no
 // remark: what is filled after it is copied (@order), read in two nests (@two),
 // copied under a condition (@asked) or filled by a moving value (@moving).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-split-borders))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -432,6 +433,61 @@ func.func @asked(%x: memref<400x64xf32>, %n: index, %r: memref<400x64xf32> {poly
         affine.yield %1 : f32
       }
       affine.store %s, %r[%i, %c] : memref<400x64xf32>
+    }
+  }
+  return
+}
+
+// 20 * 8 * 72 products in the first row of a group.
+// CHECK-LABEL: func @few
+//       CHECK: memref.alloc() : memref<102x22x8x8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+//      REMARK: [Missed] split-borders
+// REMARK-SAME: reason="a border has too few products to be blocked
+func.func @few(%x: memref<100x20x8x8xf32>, %w: memref<8x3x3x8x8xf32>,
+               %r: memref<100x20x8x8xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<102x22x8x8xf32>
+  affine.for %i = 0 to 102 {
+    affine.for %j = 0 to 22 {
+      affine.for %g = 0 to 8 {
+        affine.for %c = 0 to 8 {
+          affine.store %zero, %p[%i, %j, %g, %c] : memref<102x22x8x8xf32>
+        }
+      }
+    }
+  }
+  affine.for %i = 0 to 100 {
+    affine.for %j = 0 to 20 {
+      affine.for %g = 0 to 8 {
+        affine.for %c = 0 to 8 {
+          %0 = affine.load %x[%i, %j, %g, %c] : memref<100x20x8x8xf32>
+          affine.store %0, %p[%i + 1, %j + 1, %g, %c] : memref<102x22x8x8xf32>
+        }
+      }
+    }
+  }
+  affine.for %i = 0 to 100 {
+    affine.for %j = 0 to 20 {
+      affine.for %g = 0 to 8 {
+        affine.for %o = 0 to 8 {
+          %0 = affine.for %u = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %1 = affine.for %v = 0 to 3 iter_args(%s1 = %s0) -> f32 {
+              %2 = affine.for %c = 0 to 8 iter_args(%s2 = %s1) -> f32 {
+                %d = affine.load %p[%i + %u, %j + %v, %g, %c] : memref<102x22x8x8xf32>
+                %f = affine.load %w[%g, %u, %v, %c, %o] : memref<8x3x3x8x8xf32>
+                %m = arith.mulf %d, %f : f32
+                %a = arith.addf %s2, %m : f32
+                affine.yield %a : f32
+              }
+              affine.yield %2 : f32
+            }
+            affine.yield %1 : f32
+          }
+          affine.store %0, %r[%i, %j, %g, %o] : memref<100x20x8x8xf32>
+        }
+      }
     }
   }
   return
