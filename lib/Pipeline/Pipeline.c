@@ -336,6 +336,7 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-narrow-conditions",
      .anchor = ON_FUNC,
      .is_optimization = true},
+    {.flag = "polynest-group-rows", .anchor = ON_FUNC, .is_optimization = true},
     {.flag = "polynest-share-nests", .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
      .anchor = ON_FUNC,

@@ -300,6 +300,32 @@ def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   ];
 }
 
+def GroupRows : Pass<"polynest-group-rows", "mlir::func::FuncOp"> {
+  let summary = "Run a few rows at a time, loop by loop";
+  let description = [{
+    A loop over rows whose body is several loops along the row, of which one
+    reduces the row to a number that the next needs, runs four rows at a time, or
+    two: the first loop for each of them, then the second. While the lanes of one
+    row's reduction are combined, the processor is at work on the next row.
+
+    Before: `for i { %m = for j {max}  %s = for j {e[j] = exp(x[i,j]-%m); sum}  for j {..} }`
+    After:  `for ib { for i in 0..4 {m[i] = for j {max}}
+              for i in 0..4 {s[i] = for j {e[i,j] = exp(x[ib*4+i,j]-m[i]); sum}}
+              for i in 0..4 {for j {..}} }`
+
+    Legal if rows are independent; what a row makes gets a place for each row of
+    the group. Loops along the row hold no others. Declines where the number of
+    rows is not a multiple of two, or two rows take more than 32 KiB. No value
+    changes.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops over rows that run in groups">,
+    Statistic<"numDeclined", "num-declined", "Loops over rows that stay">
+  ];
+}
+
 def UnifySizes : Pass<"polynest-unify-sizes", "mlir::ModuleOp"> {
   let summary = "Take one value for sizes that are equal";
   let description = [{

@@ -1,0 +1,327 @@
+//===- GroupRows.cpp - a few rows at a time, loop by loop -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: a loop over rows whose body is several loops along a row, of which one
+// reduces the row to what the next one needs (the maximum, the exponentials and
+// their sum, the quotients of a softmax), runs a few rows at a time: the first
+// loop for each of them, then the second for each. What one loop hands to the
+// next goes through small buffers, with a place for each row of the group.
+// Legal when: iterations of the loop over rows are independent; what is in its
+// body besides loops has no effect but plain accesses; buffers that it makes
+// are only touched by plain accesses.
+// Profitable when: a reduction is followed by a loop that uses it: the last
+// steps of the reduction, which combine lanes, wait for each other for as long
+// as a vector loop takes over some dozens of vectors; with another row behind
+// it, the processor has work meanwhile. What the rows of a group touch has to
+// stay in the first-level cache.
+// Limits: a constant number of rows that the group divides; loops along a row
+// are innermost ones. Cost: linear in the operations of the nest, times the
+// pairs of its accesses.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Analysis/Access.h"
+#include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_GROUPROWS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-group-rows"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+static constexpr llvm::StringLiteral passName = "group-rows";
+
+/// Rows of a group: with two, one is always behind; with four, fewer ends of
+/// reductions meet the end of a group.
+static constexpr int64_t groupSizes[] = {4, 2};
+/// What the rows of a group may touch: first-level caches hold 32 KiB or more.
+static constexpr int64_t mostBytes = 32768;
+
+namespace {
+/// A loop over rows, its body cut before each loop along a row.
+struct RowNest {
+  AffineForOp rows;
+  int64_t trips = 0;
+  int64_t group = 0;
+  /// Operations that stay together, in order; the first loop's part also holds
+  /// what stands in front of it.
+  SmallVector<SmallVector<Operation *>> parts;
+  /// Buffers made in the body.
+  SmallVector<Operation *> buffers;
+  /// Numbers that a later part uses.
+  SmallVector<Value> handed;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// A buffer of static size that plain accesses alone touch.
+static bool isPlainBuffer(Operation *op) {
+  if (!isa<memref::AllocaOp, memref::AllocOp>(op))
+    return false;
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  return type.hasStaticShape() && type.getLayout().isIdentity() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<AffineLoadOp, AffineStoreOp>(user);
+         });
+}
+
+/// A loop that holds no others and no conditions.
+static bool isInnermost(AffineForOp loop) {
+  return llvm::all_of(loop.getBody()->without_terminator(),
+                      [](Operation &op) { return op.getNumRegions() == 0; });
+}
+
+/// Cuts the body in parts. False for what has another form; no remark is due.
+static bool matchRows(AffineForOp loop, RowNest &nest) {
+  std::optional<int64_t> trips = getSmallTripCount(loop);
+  if (!trips || loop.getNumIterOperands() || loop.getStepAsInt() != 1 ||
+      !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0)
+    return false;
+  nest.rows = loop;
+  nest.trips = *trips;
+  nest.parts.emplace_back();
+  bool hasLoop = false, waits = false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto inner = dyn_cast<AffineForOp>(op)) {
+      if (!isInnermost(inner))
+        return false;
+      if (hasLoop)
+        nest.parts.emplace_back();
+      hasLoop = true;
+      nest.parts.back().push_back(&op);
+      continue;
+    }
+    if (isa<memref::AllocaOp, memref::AllocOp>(op)) {
+      if (!isPlainBuffer(&op))
+        return false;
+      nest.buffers.push_back(&op);
+      continue;
+    }
+    if (op.getNumRegions() != 0 ||
+        !(isa<AffineLoadOp, AffineStoreOp>(op) || isMemoryEffectFree(&op)))
+      return false;
+    nest.parts.back().push_back(&op);
+  }
+  // What each part hands to later ones.
+  llvm::DenseMap<Operation *, size_t> partOf;
+  for (size_t p = 0; p < nest.parts.size(); ++p)
+    for (Operation *op : nest.parts[p])
+      partOf[op] = p;
+  for (ArrayRef<Operation *> part : nest.parts) {
+    bool reduces = llvm::any_of(part, [](Operation *op) {
+      return isa<AffineForOp>(op) && op->getNumResults() != 0;
+    });
+    for (Operation *op : part)
+      for (Value result : op->getResults()) {
+        bool isLater = llvm::any_of(result.getUsers(), [&](Operation *user) {
+          Operation *top = loop.getBody()->findAncestorOpInBlock(*user);
+          return partOf.at(top) != partOf.at(op);
+        });
+        if (!isLater)
+          continue;
+        // An index may be one of an access, which no load gives.
+        if (!result.getType().isIntOrFloat())
+          return false;
+        nest.handed.push_back(result);
+        waits |= reduces;
+      }
+  }
+  return nest.parts.size() > 1 && waits;
+}
+
+//===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Bytes that one row takes: a line of each buffer. None if not known.
+static std::optional<int64_t> countRowBytes(ArrayRef<Access> accesses) {
+  llvm::SmallMapVector<Value, int64_t, 8> bytes;
+  for (const Access &access : accesses) {
+    auto type = access.memref ? dyn_cast<MemRefType>(access.memref.getType())
+                              : MemRefType();
+    if (!type || type.getRank() == 0)
+      continue;
+    std::optional<int64_t> element = getElementBytes(type.getElementType());
+    if (!element || type.isDynamicDim(type.getRank() - 1) ||
+        type.getShape().back() > mostBytes)
+      return std::nullopt;
+    int64_t &most = bytes[access.base];
+    most = std::max(most, type.getShape().back() * *element);
+  }
+  int64_t sum = 0;
+  for (auto [base, size] : bytes)
+    sum += size;
+  return sum;
+}
+
+/// Chooses the rows of a group; why there is none, or null.
+static const char *judge(RowNest &nest) {
+  SmallVector<Access, 0> accesses;
+  collectAccesses(nest.rows, accesses);
+  if (!isPlainlyParallel(nest.rows, accesses))
+    return "rows may depend on each other";
+  std::optional<int64_t> rowBytes = countRowBytes(accesses);
+  if (!rowBytes)
+    return "the size of a row is not known";
+  for (int64_t size : groupSizes)
+    if (nest.trips % size == 0 && nest.trips > size &&
+        *rowBytes * size <= mostBytes) {
+      nest.group = size;
+      return nullptr;
+    }
+  return *rowBytes * groupSizes[1] > mostBytes
+             ? "two rows are too large for the first-level cache"
+             : "groups do not divide the rows";
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// Has each access of `from` touch the place of `row` in `to`.
+static void redirect(Value from, Value to,
+                     llvm::function_ref<Value(Operation *)> rowOf) {
+  for (Operation *user : llvm::make_early_inc_range(from.getUsers())) {
+    OpBuilder builder(user);
+    auto load = dyn_cast<AffineLoadOp>(user);
+    auto store = dyn_cast<AffineStoreOp>(user);
+    AffineMap map = load ? load.getAffineMap() : store.getAffineMap();
+    SmallVector<Value> operands(load ? load.getMapOperands()
+                                     : store.getMapOperands());
+    // The row is a new variable in front of the symbols.
+    unsigned dims = map.getNumDims();
+    SmallVector<AffineExpr> results = {builder.getAffineDimExpr(dims)};
+    llvm::append_range(results, map.getResults());
+    map = AffineMap::get(dims + 1, map.getNumSymbols(), results,
+                         builder.getContext());
+    operands.insert(operands.begin() + dims, rowOf(user));
+    canonicalizeMapAndOperands(&map, &operands);
+    if (load)
+      load.replaceAllUsesWith(
+          AffineLoadOp::create(builder, load.getLoc(), to, map, operands)
+              .getResult());
+    else
+      AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
+                            to, map, operands);
+    user->erase();
+  }
+}
+
+/// Runs the parts one after the other for the rows of each group.
+static void group(RowNest &nest) {
+  Location loc = nest.rows.getLoc();
+  OpBuilder builder(nest.rows);
+  auto groups = AffineForOp::create(builder, loc, 0, nest.trips / nest.group);
+  builder.setInsertionPointToStart(groups.getBody());
+  auto enlarge = [&](MemRefType type) {
+    SmallVector<int64_t> shape = {nest.group};
+    llvm::append_range(shape, type.getShape());
+    return MemRefType::get(shape, type.getElementType(), AffineMap(),
+                           type.getMemorySpace());
+  };
+  IntegerAttr line = builder.getI64IntegerAttr(64);
+  SmallVector<Value> buffers, places;
+  for (Operation *op : nest.buffers) {
+    MemRefType type = enlarge(cast<MemRefType>(op->getResult(0).getType()));
+    buffers.push_back(
+        isa<memref::AllocaOp>(op)
+            ? memref::AllocaOp::create(builder, loc, type, line).getResult()
+            : memref::AllocOp::create(builder, loc, type, line).getResult());
+  }
+  for (Value value : nest.handed)
+    places.push_back(memref::AllocaOp::create(
+        builder, loc, MemRefType::get({nest.group}, value.getType()), line));
+  AffineExpr index =
+      builder.getAffineDimExpr(0) * nest.group + builder.getAffineDimExpr(1);
+  SmallVector<AffineForOp> loops;
+  for (ArrayRef<Operation *> part : nest.parts) {
+    auto loop = AffineForOp::create(builder, loc, 0, nest.group);
+    loops.push_back(loop);
+    Block *body = loop.getBody();
+    OpBuilder inner(body, body->begin());
+    auto row = AffineApplyOp::create(
+        inner, loc, AffineMap::get(2, 0, index),
+        ValueRange{groups.getInductionVar(), loop.getInductionVar()});
+    for (Operation *op : part)
+      op->moveBefore(body->getTerminator());
+    nest.rows.getInductionVar().replaceUsesWithIf(
+        row, [&](OpOperand &use) { return loop->isAncestor(use.getOwner()); });
+  }
+  auto loopOf = [&](Operation *op) {
+    return cast<AffineForOp>(groups.getBody()->findAncestorOpInBlock(*op));
+  };
+  for (auto [value, place] : llvm::zip_equal(nest.handed, places)) {
+    AffineForOp source = loopOf(value.getDefiningOp());
+    llvm::SmallMapVector<Operation *, Value, 4> loaded;
+    for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+      AffineForOp loop = loopOf(use.getOwner());
+      if (loop == source)
+        continue;
+      Value &number = loaded[loop];
+      if (!number) {
+        OpBuilder first(loop.getBody(), loop.getBody()->begin());
+        number = AffineLoadOp::create(first, loc, place,
+                                      ValueRange{loop.getInductionVar()});
+      }
+      use.set(number);
+    }
+    OpBuilder last(source.getBody()->getTerminator());
+    AffineStoreOp::create(last, loc, value, place,
+                          ValueRange{source.getInductionVar()});
+  }
+  for (auto [op, buffer] : llvm::zip_equal(nest.buffers, buffers)) {
+    redirect(op->getResult(0), buffer,
+             [&](Operation *user) { return loopOf(user).getInductionVar(); });
+    op->erase();
+  }
+  nest.rows.erase();
+  composeIndices(groups);
+}
+
+namespace {
+struct GroupRowsPass : impl::GroupRowsBase<GroupRowsPass> {
+  using GroupRowsBase::GroupRowsBase;
+
+  void runOnOperation() override {
+    SmallVector<RowNest> found;
+    getOperation().walk([&](AffineForOp loop) {
+      RowNest nest;
+      if (matchRows(loop, nest))
+        found.push_back(std::move(nest));
+    });
+    for (RowNest &nest : found) {
+      Location loc = nest.rows.getLoc();
+      if (const char *why = judge(nest)) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, loc, passName, why);
+        continue;
+      }
+      remark(RemarkKind::Applied, loc, passName,
+             "rows run in groups, loop by loop")
+          << arg("rows", nest.group) << arg("loops", nest.parts.size());
+      group(nest);
+      ++numApplied;
+    }
+  }
+};
+} // namespace
+
+} // namespace polynest
