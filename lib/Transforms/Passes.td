@@ -244,6 +244,43 @@ def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> 
   ];
 }
 
+def BlockLanes : Pass<"polynest-block-lanes", "mlir::func::FuncOp"> {
+  let summary = "Slide windows over a block of lanes at a time";
+  let description = [{
+    In a nest of windows that slide with the channels last (depthwise
+    convolutions, pooling), each element of the result reads a window and
+    weights of all channels. Where that leaves no room in the first cache, the
+    loop over channels is cut into blocks, and the loop over blocks put outside
+    of those along which windows slide: weights and rows of windows of one block
+    stay in that cache.
+
+    Before: `affine.for %n, %y, %x, %c = 0 to 384: for %s, %t
+            x[%n, %y + %s, %x + %t, %c] * w[%s, %t, %c]`
+    After:  `affine.for %n, %b = 0 to 384 step 48, %y, %x, %c = 0 to 48: for %s,
+            %t: x[%n, %y + %s, %x + %t, %b + %c] * w[%s, %t, %b + %c]`
+
+    Legal if the loops from the outermost along which a window slides to the
+    contiguous one, which is the last in front of the sums, are parallel, have
+    constant bounds and stand alone in each other. The block is the largest of
+    whole vectors and cache lines that divides the loop and with which what one
+    row of results touches fits the first cache, and those of its sets in which
+    columns lie that are a power of two apart. Declines where there is none, or
+    what one element of all lanes touches fits half of that cache: weights then
+    stay there. What was cut fits, and is left by a second run.
+  }];
+  let options = [
+    Option<"vectorWidthBits", "vector-width-bits", "int64_t", /*default=*/"256",
+           "Width of a vector register: a power of two, 64 to 16384">,
+    Option<"l1SizeKib", "l1-size-kib", "int64_t", /*default=*/"32",
+           "One core's first-level data cache, 1 to 1048576">
+  ];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Nests cut into blocks of lanes">,
+    Statistic<"numDeclined", "num-declined", "Nests of windows left">
+  ];
+}
+
 def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
   let summary = "Read the inside of a padded image in place";
   let description = [{
