@@ -107,7 +107,7 @@ static inline pn_executable_t *api_compile(const char *text) {
 
 /* A growing text for pn_write_fn. */
 typedef struct api_text {
-  char data[1 << 18];
+  char data[1 << 20];
   size_t size;
 } api_text_t;
 
