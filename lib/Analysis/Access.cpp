@@ -307,8 +307,12 @@ static bool collectDeclared(Operation *op, SmallVectorImpl<Access> &accesses) {
   return true;
 }
 
-static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
-  MLIRContext *context = op->getContext();
+static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses,
+                       bool withIndices) {
+  auto affine = [&](auto... indices) {
+    return withIndices ? getAffineValues(op->getContext(), indices...)
+                       : std::nullopt;
+  };
   // Most operations; asking them for interfaces takes longer.
   if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
     return;
@@ -318,8 +322,7 @@ static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
                       : VectorType();
     accesses.push_back(makeElements(
         op, load.getMemRef(), false,
-        getAffineValues(context, load.getAffineMap(), load.getMapOperands()),
-        vector));
+        affine(load.getAffineMap(), load.getMapOperands()), vector));
     return;
   }
   if (auto store = dyn_cast<AffineWriteOpInterface>(op)) {
@@ -328,32 +331,29 @@ static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
                       : VectorType();
     accesses.push_back(makeElements(
         op, store.getMemRef(), true,
-        getAffineValues(context, store.getAffineMap(), store.getMapOperands()),
-        vector));
+        affine(store.getAffineMap(), store.getMapOperands()), vector));
     return;
   }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     accesses.push_back(
-        makeElements(op, load.getMemRef(), false,
-                     getAffineValues(context, load.getIndices())));
+        makeElements(op, load.getMemRef(), false, affine(load.getIndices())));
     return;
   }
   if (auto store = dyn_cast<memref::StoreOp>(op)) {
     accesses.push_back(
-        makeElements(op, store.getMemRef(), true,
-                     getAffineValues(context, store.getIndices())));
+        makeElements(op, store.getMemRef(), true, affine(store.getIndices())));
     return;
   }
   if (auto load = dyn_cast<vector::LoadOp>(op)) {
     accesses.push_back(makeElements(op, load.getBase(), false,
-                                    getAffineValues(context, load.getIndices()),
+                                    affine(load.getIndices()),
                                     load.getVectorType()));
     return;
   }
   if (auto store = dyn_cast<vector::StoreOp>(op)) {
-    accesses.push_back(makeElements(
-        op, store.getBase(), true, getAffineValues(context, store.getIndices()),
-        store.getVectorType()));
+    accesses.push_back(makeElements(op, store.getBase(), true,
+                                    affine(store.getIndices()),
+                                    store.getVectorType()));
     return;
   }
   if (isa<vector::TransferReadOp, vector::TransferWriteOp>(op)) {
@@ -385,9 +385,10 @@ static void collectOne(Operation *op, SmallVectorImpl<Access> &accesses) {
   accesses.push_back(makeWhole(op, Value(), true));
 }
 
-void collectAccesses(Operation *root, SmallVectorImpl<Access> &accesses) {
+void collectAccesses(Operation *root, SmallVectorImpl<Access> &accesses,
+                     bool withIndices) {
   root->walk<WalkOrder::PreOrder>(
-      [&](Operation *op) { collectOne(op, accesses); });
+      [&](Operation *op) { collectOne(op, accesses, withIndices); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,9 +47,11 @@ struct Access {
 
 /// Appends every access inside `root` (itself included) in program order, at
 /// most two for an operation on one memref (a read and a write). Operations
-/// that are pure or only allocate add nothing.
+/// that are pure or only allocate add nothing. Without indices, which take most
+/// of the time, accesses of elements are as if these were not affine.
 void collectAccesses(mlir::Operation *root,
-                     llvm::SmallVectorImpl<Access> &accesses);
+                     llvm::SmallVectorImpl<Access> &accesses,
+                     bool withIndices = true);
 
 /// The affine value of an index: through affine.apply, constants and arith
 /// add, subtract and multiply by constants. Fails where an operand is neither

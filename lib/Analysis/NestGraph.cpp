@@ -177,7 +177,6 @@ void NestGraph::describe(NestNode &node) {
   node.covers.clear();
   node.isOpaque = !isa<AffineForOp>(op);
   node.touchesAll = node.hasIndirect = node.hasAssert = false;
-  node.kind = NestKind::Misc;
   collectAccesses(op, node.accesses);
   auto addOnce = [](auto &list, Value value) {
     if (!llvm::is_contained(list, value))
@@ -204,11 +203,19 @@ void NestGraph::describe(NestNode &node) {
     node.band = getPerfectBand(root);
     for (AffineForOp loop : node.band)
       node.tripCounts.push_back(getTripCount(loop));
-    node.kind = classifyNest(root, node.accesses);
   }
-  node.footprintBytes = getFootprintBytes(node.accesses, op);
-  node.flops = countFlops(op);
 }
+
+NestKind NestNode::getKind() const {
+  auto root = dyn_cast<AffineForOp>(op);
+  return root ? classifyNest(root, accesses) : NestKind::Misc;
+}
+
+std::optional<uint64_t> NestNode::getFootprint() const {
+  return getFootprintBytes(accesses, op);
+}
+
+std::optional<uint64_t> NestNode::getFlops() const { return countFlops(op); }
 
 //===----------------------------------------------------------------------===//
 // Alias classes and lists
@@ -667,7 +674,7 @@ static StringRef edgeKindName(EdgeKind kind) {
 
 static void printNode(const NestNode &node, raw_ostream &os) {
   os << (node.isOpaque ? "opaque " : "nest ") << node.op->getName()
-     << " kind=" << nestKindName(node.kind);
+     << " kind=" << nestKindName(node.getKind());
   os << " trips=[";
   llvm::interleave(
       node.tripCounts, os,
@@ -687,8 +694,8 @@ static void printNode(const NestNode &node, raw_ostream &os) {
     else
       os << '?';
   };
-  printCount("bytes", node.footprintBytes);
-  printCount("flops", node.flops);
+  printCount("bytes", node.getFootprint());
+  printCount("flops", node.getFlops());
   if (node.touchesAll)
     os << " touches-all";
   if (node.hasAssert)

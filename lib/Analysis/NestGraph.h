@@ -34,16 +34,10 @@ struct NestNode {
   bool isOpaque = false;
   /// Whole memory may be touched (calls, unknown operations).
   bool touchesAll = false;
-  NestKind kind = NestKind::Misc;
   /// Perfectly nested loops from the root, and their trip counts.
   llvm::SmallVector<mlir::affine::AffineForOp, 6> band;
   llvm::SmallVector<std::optional<uint64_t>, 6> tripCounts;
   llvm::SmallVector<Access, 8> accesses;
-  /// Bytes touched by the whole nest; upper bound.
-  std::optional<uint64_t> footprintBytes;
-  /// Floating-point operations of the whole nest (an FMA counts two, each lane
-  /// of a vector counts).
-  std::optional<uint64_t> flops;
   /// Bases read and written, each once, in order of first touch.
   llvm::SmallVector<mlir::Value, 4> reads, writes;
   /// Bases that the nest writes completely, whatever its inputs.
@@ -51,6 +45,15 @@ struct NestNode {
   /// Holds a cf.assert; reads or writes at indices not known to be in bounds
   /// without one.
   bool hasAssert = false, hasIndirect = false;
+
+  // Asked for by who reports nests alone, and not kept: most graphs are built
+  // to find edges.
+  NestKind getKind() const;
+  /// Bytes touched by the whole nest; upper bound.
+  std::optional<uint64_t> getFootprint() const;
+  /// Floating-point operations of the whole nest (an FMA counts two, each lane
+  /// of a vector counts).
+  std::optional<uint64_t> getFlops() const;
 };
 
 enum class EdgeKind { Flow, Anti, Output };

@@ -149,9 +149,9 @@ static std::string printLoops(Operation *op) {
 /// What a nest does, in one word, from the operations in it: the form that
 /// classifyNest knows is gone once a nest is blocked or in vectors.
 static llvm::StringRef describeKind(const NestNode &node) {
-  if (!node.isOpaque && node.kind != NestKind::Misc &&
-      node.kind != NestKind::Reduction)
-    return nestKindName(node.kind);
+  NestKind kind = node.getKind();
+  if (kind != NestKind::Misc && kind != NestKind::Reduction)
+    return nestKindName(kind);
   bool hasLoop = false, carries = false, multiplies = false, computes = false;
   node.op->walk([&](Operation *op) {
     hasLoop |= isa<LoopLikeOpInterface>(op);

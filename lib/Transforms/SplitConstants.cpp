@@ -118,7 +118,7 @@ static bool isKnownAtInit(Value value, const Plan &plan,
 /// it holds an assertion.
 static void describeNest(Nest &nest) {
   SmallVector<Access, 0> accesses;
-  collectAccesses(nest.op, accesses);
+  collectAccesses(nest.op, accesses, /*withIndices=*/false);
   for (const Access &access : accesses) {
     if (!access.base) {
       nest.moves = false;
