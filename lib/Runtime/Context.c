@@ -22,12 +22,19 @@ struct pn_rt_context {
   int64_t *laps; /* nanoseconds by nest */
   size_t lap_count, lap_capacity;
   int64_t lap_start;
+  /* The pool of who made the context, which also gives back what is left: code
+   * of a library that is called with it has a runtime, and a pool, of its own. */
+  void *(*take)(size_t bytes);
+  void (*give)(void *data);
 };
 
 pn_rt_context_t *pn_rt_context_create(void) {
   pn_rt_context_t *ctx = calloc(1, sizeof *ctx);
-  if (ctx)
-    pthread_mutex_init(&ctx->lock, NULL);
+  if (!ctx)
+    return NULL;
+  pthread_mutex_init(&ctx->lock, NULL);
+  ctx->take = pn_pool_alloc;
+  ctx->give = pn_pool_free;
   return ctx;
 }
 
@@ -40,7 +47,7 @@ void pn_rt_context_reset(pn_rt_context_t *ctx) {
   pthread_mutex_unlock(&ctx->lock);
   while (chain) {
     pn_block_t *next = chain->next;
-    pn_pool_free(pn_block_data(chain));
+    ctx->give(pn_block_data(chain));
     chain = next;
   }
 }
@@ -49,7 +56,7 @@ void pn_rt_context_destroy(pn_rt_context_t *ctx) {
   if (!ctx)
     return;
   pn_rt_context_reset(ctx);
-  pn_pool_free(ctx->arena);
+  ctx->give(ctx->arena);
   free(ctx->laps);
   pthread_mutex_destroy(&ctx->lock);
   free(ctx);
@@ -61,16 +68,20 @@ void *pn_rt_arena(pn_rt_context_t *ctx, int64_t bytes) {
     return NULL;
   if (ctx->arena && bytes <= ctx->arena_bytes)
     return ctx->arena;
-  pn_pool_free(ctx->arena);
-  ctx->arena = pn_pool_alloc((size_t)bytes);
+  ctx->give(ctx->arena);
+  ctx->arena = ctx->take((size_t)bytes);
   ctx->arena_bytes = ctx->arena ? bytes : 0;
   return ctx->arena;
 }
 
 void *pn_rt_alloc(pn_rt_context_t *ctx, int64_t bytes) {
-  void *data = bytes < 0 ? NULL : pn_pool_alloc((size_t)bytes);
-  if (!data || !ctx)
-    return data;
+  if (bytes < 0)
+    return NULL;
+  if (!ctx)
+    return pn_pool_alloc((size_t)bytes);
+  void *data = ctx->take((size_t)bytes);
+  if (!data)
+    return NULL;
   pn_block_t *block = pn_block_of(data);
   pthread_mutex_lock(&ctx->lock);
   block->next = ctx->live;
@@ -84,18 +95,20 @@ void *pn_rt_alloc(pn_rt_context_t *ctx, int64_t bytes) {
 void pn_rt_free(pn_rt_context_t *ctx, void *data) {
   if (!data)
     return;
-  if (ctx) {
-    pn_block_t *block = pn_block_of(data);
-    pthread_mutex_lock(&ctx->lock);
-    if (block->next)
-      block->next->previous = block->previous;
-    if (block->previous)
-      block->previous->next = block->next;
-    else if (ctx->live == block)
-      ctx->live = block->next;
-    pthread_mutex_unlock(&ctx->lock);
+  if (!ctx) {
+    pn_pool_free(data);
+    return;
   }
-  pn_pool_free(data);
+  pn_block_t *block = pn_block_of(data);
+  pthread_mutex_lock(&ctx->lock);
+  if (block->next)
+    block->next->previous = block->previous;
+  if (block->previous)
+    block->previous->next = block->next;
+  else if (ctx->live == block)
+    ctx->live = block->next;
+  pthread_mutex_unlock(&ctx->lock);
+  ctx->give(data);
 }
 
 /* Makes room for `count` times, zero where new. */

@@ -4,6 +4,7 @@
 import collections
 import errno
 import functools
+import gc
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ pytest.importorskip("torch_mlir")
 import polynest  # noqa: E402
 from comparing import check, longest  # noqa: E402
 from conftest import ROOT, bound  # noqa: E402
-from polynest import errors, exported  # noqa: E402
+from polynest import _capi, errors, exported  # noqa: E402
 
 
 def agree(got, want, inputs):
@@ -293,6 +294,25 @@ def test_buffers_that_change(tmp_path):
     line = next(x for x in done.stdout.splitlines() if " 3 " in x)
     got = [float(n) for n in line.split()[3:]]
     assert numpy.allclose(got, want, rtol=1e-4)
+
+
+def pool_bytes():
+    gc.collect()
+    stats = _capi.PoolStats()
+    _capi.lib().pn_pool_stats_get(stats)
+    return stats.bytes_used
+
+
+def test_pool_of_the_caller(tmp_path):
+    """What a library's code takes for a call is of the pool that gets it back."""
+    model, inputs = small()
+    files = polynest.export(model, inputs, tmp_path / "small.so")
+    before = pool_bytes()
+    loaded = polynest.load(files.library)
+    loaded(*inputs)
+    assert before < pool_bytes() < 1 << 40
+    del loaded
+    assert pool_bytes() == before
 
 
 def test_inputs_that_are_written(tmp_path):
