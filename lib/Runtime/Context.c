@@ -23,7 +23,8 @@ struct pn_rt_context {
   size_t lap_count, lap_capacity;
   int64_t lap_start;
   /* The pool of who made the context, which also gives back what is left: code
-   * of a library that is called with it has a runtime, and a pool, of its own. */
+   * of a library that is called with it has a runtime, and a pool, of its own.
+   */
   void *(*take)(size_t bytes);
   void (*give)(void *data);
 };
