@@ -208,9 +208,8 @@ static void apply(Decision &decision) {
       builder, loc, AffineMap::get(2, 0, sum),
       ValueRange{blocks.getInductionVar(), lanes.getInductionVar()});
   lanes.getInductionVar().replaceAllUsesExcept(index, index);
+  // Erases the sum where all its users have taken it in.
   composeIndices(lanes);
-  if (index.use_empty())
-    index.erase();
 }
 
 namespace {
