@@ -53,6 +53,13 @@ SmallVector<Value> getOutsideValues(Operation *op) {
   return values.takeVector();
 }
 
+llvm::hash_code hashWith(llvm::hash_code hash, Operation *op) {
+  return llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                      op, OperationEquivalence::ignoreHashValue,
+                                      OperationEquivalence::ignoreHashValue,
+                                      OperationEquivalence::IgnoreLocations));
+}
+
 LogicalResult SliceCollector::add(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();

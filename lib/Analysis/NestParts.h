@@ -37,6 +37,9 @@ mlir::affine::AffineIfOp getGuard(mlir::affine::AffineForOp loop,
 /// of it, in order of their first use.
 llvm::SmallVector<mlir::Value> getOutsideValues(mlir::Operation *op);
 
+/// The hash, and the operation but for its location, operands and results.
+llvm::hash_code hashWith(llvm::hash_code hash, mlir::Operation *op);
+
 /// Collects what computes values inside a nest.
 class SliceCollector {
 public:

@@ -213,13 +213,7 @@ static func::FuncOp outlineSerial(Operation *nest, func::FuncOp parent,
 /// Hash of everything but name and locations.
 static llvm::hash_code hashOf(func::FuncOp function) {
   llvm::hash_code hash = hash_value(function.getFunctionType());
-  function.getBody().walk([&](Operation *op) {
-    hash =
-        llvm::hash_combine(hash, OperationEquivalence::computeHash(
-                                     op, OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::IgnoreLocations));
-  });
+  function.getBody().walk([&](Operation *op) { hash = hashWith(hash, op); });
   return hash;
 }
 

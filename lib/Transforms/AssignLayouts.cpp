@@ -86,11 +86,8 @@ struct Nest {
 /// The variables of index `d`; none where it is not their linear function.
 static std::optional<Terms> getTerms(const Access &access, unsigned d) {
   const AffineValueMap &map = access.map;
-  SmallVector<int64_t, 8> flat;
-  if (failed(getFlattenedAffineExpr(map.getAffineMap().getResult(d),
-                                    map.getNumDims(), map.getNumSymbols(),
-                                    &flat)) ||
-      flat.size() != map.getNumOperands() + 1)
+  SmallVector<int64_t, 8> flat = getCoefficients(map, d);
+  if (flat.empty())
     return std::nullopt;
   Terms terms;
   for (unsigned i = 0; i < map.getNumOperands(); ++i)

@@ -103,12 +103,7 @@ static bool isContiguous(AffineForOp loop, ArrayRef<Access> accesses) {
 /// if it has no windows for them.
 static bool findLoops(AffineForOp root, Decision &decision) {
   bool hasWindow = false;
-  SmallVector<AffineForOp, 6> band;
-  for (AffineForOp loop : getPerfectBand(root)) {
-    if (loop.getNumIterOperands() != 0)
-      break;
-    band.push_back(loop);
-  }
+  SmallVector<AffineForOp, 6> band = getPlainBand(root);
   if (band.empty())
     return false;
   collectAccesses(root, decision.accesses);

@@ -4,6 +4,7 @@
 #include "Transforms/FilledBuffer.h"
 
 #include "Analysis/Access.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -57,14 +58,10 @@ bool findSweeps(FilledBuffer &buffer) {
   collectAccesses(buffer.store, accesses);
   if (accesses.size() != 1 || !accesses[0].isAffine())
     return false;
-  for (Operation *op = buffer.store->getParentOp();; op = op->getParentOp()) {
-    auto loop = dyn_cast<AffineForOp>(op);
-    if (!loop)
-      return false;
-    buffer.loops.insert(buffer.loops.begin(), loop);
-    if (loop == buffer.root)
-      break;
-  }
+  for (AffineForOp loop : getLoopsAround(buffer.store, buffer.root))
+    buffer.loops.push_back(loop);
+  if (buffer.loops.empty())
+    return false;
   AffineValueMap &map = accesses[0].map;
   auto sizes = cast<MemRefType>(buffer.memref.getType()).getShape();
   buffer.dimOf.assign(buffer.loops.size(), ~0u);

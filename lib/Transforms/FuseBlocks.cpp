@@ -543,16 +543,10 @@ static SmallVector<Value> getBlockSizes(const SharedBuffer &buffer) {
 
 /// Has the nests in `body` use a buffer of one block.
 static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body) {
-  OpBuilder builder(small.getContext());
+  Builder builder(small.getContext());
   for (Operation *user : llvm::make_early_inc_range(buffer.alloc->getUsers())) {
-    builder.setInsertionPoint(user);
     auto rows = cast<AffineForOp>(body->findAncestorOpInBlock(*user));
-    auto load = dyn_cast<AffineLoadOp>(user);
-    AffineMap map =
-        load ? load.getAffineMap() : cast<AffineStoreOp>(user).getAffineMap();
-    SmallVector<Value> operands(
-        load ? load.getMapOperands()
-             : cast<AffineStoreOp>(user).getMapOperands());
+    auto [map, operands] = getPlace(user);
     // The row takes a new variable, in front of the symbols.
     unsigned dims = map.getNumDims();
     SmallVector<AffineExpr> results;
@@ -563,20 +557,11 @@ static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body) {
       else if (it == std::prev(buffer.indexOf.end()))
         results.push_back(builder.getAffineDimExpr(dims));
     }
-    map = AffineMap::get(dims + 1, map.getNumSymbols(), results,
-                         builder.getContext());
     operands.insert(operands.begin() + dims, rows.getInductionVar());
-    canonicalizeMapAndOperands(&map, &operands);
-    if (load) {
-      load.replaceAllUsesWith(
-          AffineLoadOp::create(builder, load.getLoc(), small, map, operands)
-              .getResult());
-    } else {
-      auto store = cast<AffineStoreOp>(user);
-      AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
-                            small, map, operands);
-    }
-    user->erase();
+    movePlace(user, small,
+              AffineMap::get(dims + 1, map.getNumSymbols(), results,
+                             builder.getContext()),
+              operands);
   }
 }
 

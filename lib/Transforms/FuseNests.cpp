@@ -726,24 +726,8 @@ static void applyShrink(Shrink &shrink) {
       memref::AllocaOp::create(builder, shrink.alloc.getLoc(), shrink.type,
                                shrink.alloc.getAlignmentAttr());
   for (Operation *user : llvm::make_early_inc_range(shrink.alloc->getUsers())) {
-    builder.setInsertionPoint(user);
-    if (auto load = dyn_cast<AffineLoadOp>(user)) {
-      AffineMap map = load.getAffineMap().getSubMap(shrink.kept);
-      SmallVector<Value> operands(load.getMapOperands());
-      canonicalizeMapAndOperands(&map, &operands);
-      load.replaceAllUsesWith(
-          AffineLoadOp::create(builder, load.getLoc(), small, map, operands)
-              .getResult());
-      load.erase();
-      continue;
-    }
-    auto store = cast<AffineStoreOp>(user);
-    AffineMap map = store.getAffineMap().getSubMap(shrink.kept);
-    SmallVector<Value> operands(store.getMapOperands());
-    canonicalizeMapAndOperands(&map, &operands);
-    AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
-                          small, map, operands);
-    store.erase();
+    auto [map, operands] = getPlace(user);
+    movePlace(user, small, map.getSubMap(shrink.kept), operands);
   }
   shrink.alloc.erase();
 }

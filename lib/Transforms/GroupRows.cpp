@@ -200,28 +200,17 @@ static const char *judge(RowNest &nest) {
 static void redirect(Value from, Value to,
                      llvm::function_ref<Value(Operation *)> rowOf) {
   for (Operation *user : llvm::make_early_inc_range(from.getUsers())) {
-    OpBuilder builder(user);
-    auto load = dyn_cast<AffineLoadOp>(user);
-    auto store = dyn_cast<AffineStoreOp>(user);
-    AffineMap map = load ? load.getAffineMap() : store.getAffineMap();
-    SmallVector<Value> operands(load ? load.getMapOperands()
-                                     : store.getMapOperands());
+    Builder builder(user->getContext());
+    auto [map, operands] = getPlace(user);
     // The row is a new variable in front of the symbols.
     unsigned dims = map.getNumDims();
     SmallVector<AffineExpr> results = {builder.getAffineDimExpr(dims)};
     llvm::append_range(results, map.getResults());
-    map = AffineMap::get(dims + 1, map.getNumSymbols(), results,
-                         builder.getContext());
     operands.insert(operands.begin() + dims, rowOf(user));
-    canonicalizeMapAndOperands(&map, &operands);
-    if (load)
-      load.replaceAllUsesWith(
-          AffineLoadOp::create(builder, load.getLoc(), to, map, operands)
-              .getResult());
-    else
-      AffineStoreOp::create(builder, store.getLoc(), store.getValueToStore(),
-                            to, map, operands);
-    user->erase();
+    movePlace(user, to,
+              AffineMap::get(dims + 1, map.getNumSymbols(), results,
+                             builder.getContext()),
+              operands);
   }
 }
 
@@ -237,7 +226,7 @@ static void group(RowNest &nest) {
     return MemRefType::get(shape, type.getElementType(), AffineMap(),
                            type.getMemorySpace());
   };
-  IntegerAttr line = builder.getI64IntegerAttr(64);
+  IntegerAttr line = builder.getI64IntegerAttr(kBufferAlignment);
   SmallVector<Value> buffers, places;
   for (Operation *op : nest.buffers) {
     MemRefType type = enlarge(cast<MemRefType>(op->getResult(0).getType()));

@@ -425,6 +425,28 @@ void composeIndices(Operation *root) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
 }
 
+std::pair<AffineMap, SmallVector<Value>> getPlace(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return {load.getAffineMap(), SmallVector<Value>(load.getMapOperands())};
+  auto store = cast<AffineStoreOp>(access);
+  return {store.getAffineMap(), SmallVector<Value>(store.getMapOperands())};
+}
+
+void movePlace(Operation *access, Value memref, AffineMap map,
+               SmallVector<Value> operands) {
+  canonicalizeMapAndOperands(&map, &operands);
+  OpBuilder builder(access);
+  Location loc = access->getLoc();
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    load.replaceAllUsesWith(
+        AffineLoadOp::create(builder, loc, memref, map, operands).getResult());
+  else
+    AffineStoreOp::create(builder, loc,
+                          cast<AffineStoreOp>(access).getValueToStore(), memref,
+                          map, operands);
+  access->erase();
+}
+
 void moveWithinBlock(Operation *op, Operation *other) {
   Block *block = op->getBlock();
   op->remove();
@@ -505,6 +527,40 @@ std::string whyNotParallel(ArrayRef<AffineForOp> loops, AffineForOp root,
       return reason.empty() ? "a loop carries a dependence" : reason;
   }
   return {};
+}
+
+SmallVector<AffineForOp, 6> getPlainBand(AffineForOp root) {
+  SmallVector<AffineForOp, 6> loops;
+  for (AffineForOp loop : getPerfectBand(root)) {
+    if (loop.getNumIterOperands() != 0)
+      break;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+SmallVector<AffineForOp, 6> getLoopsAround(Operation *op, Operation *root) {
+  SmallVector<AffineForOp, 6> loops;
+  for (Operation *parent = op->getParentOp();; parent = parent->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(parent);
+    if (!loop)
+      return {};
+    loops.insert(loops.begin(), loop);
+    if (parent == root)
+      return loops;
+  }
+}
+
+SmallVector<int64_t, 8> getCoefficients(const AffineValueMap &map,
+                                        unsigned result) {
+  AffineMap indices = map.getAffineMap();
+  SmallVector<int64_t, 8> flat;
+  if (failed(getFlattenedAffineExpr(indices.getResult(result),
+                                    indices.getNumDims(),
+                                    indices.getNumSymbols(), &flat)) ||
+      flat.size() != indices.getNumInputs() + 1)
+    return {};
+  return flat;
 }
 
 bool addsLoops(const Access &access) {

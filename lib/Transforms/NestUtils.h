@@ -89,6 +89,20 @@ mlir::affine::AffineForOp versionOnTrips(mlir::affine::AffineForOp root,
                                          mlir::affine::AffineForOp loop,
                                          int64_t most);
 
+/// The loops of the nest that stand alone in each other and carry no values.
+llvm::SmallVector<mlir::affine::AffineForOp, 6>
+getPlainBand(mlir::affine::AffineForOp root);
+
+/// The loops around `op` up to `root`, outermost first; empty if anything else
+/// stands between.
+llvm::SmallVector<mlir::affine::AffineForOp, 6>
+getLoopsAround(mlir::Operation *op, mlir::Operation *root);
+
+/// The coefficients of a map's result, one for each operand and the constant;
+/// empty where it is not linear.
+llvm::SmallVector<int64_t, 8>
+getCoefficients(const mlir::affine::AffineValueMap &map, unsigned result);
+
 /// True if an index of the access adds loops, so that windows of what it
 /// touches overlap.
 bool addsLoops(const Access &access);
@@ -190,6 +204,13 @@ unsigned takeNests(
 
 /// Lets operations inside of `root` take in what computes their indices.
 void composeIndices(mlir::Operation *root);
+
+/// Map and operands of an affine.load or affine.store.
+std::pair<mlir::AffineMap, llvm::SmallVector<mlir::Value>>
+getPlace(mlir::Operation *access);
+/// Replaces an affine.load or affine.store by one of another place.
+void movePlace(mlir::Operation *access, mlir::Value memref, mlir::AffineMap map,
+               llvm::SmallVector<mlir::Value> operands);
 
 /// Moves `op` before `other` of the same block; unlike Operation::moveBefore
 /// keeps the numbering of the block, so that many moves stay cheap.

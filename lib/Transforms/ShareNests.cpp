@@ -137,13 +137,7 @@ static StringRef whyNotShared(Operation *nest, Captures &captures) {
 /// memrefs.
 static llvm::hash_code hashOf(const Candidate &candidate) {
   llvm::hash_code hash = llvm::hash_combine_range(candidate.captures.uses);
-  candidate.nest->walk([&](Operation *op) {
-    hash =
-        llvm::hash_combine(hash, OperationEquivalence::computeHash(
-                                     op, OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::IgnoreLocations));
-  });
+  candidate.nest->walk([&](Operation *op) { hash = hashWith(hash, op); });
   return hash;
 }
 

@@ -110,41 +110,14 @@ struct Decision {
   /// By depth of their loops.
   SmallVector<Border, 4> borders;
   SmallVector<Piece, 8> pieces;
+  /// What the pieces read.
+  double borderElements = 0;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
-
-/// The coefficients of a map's result, one for each operand and the constant;
-/// empty where it is not linear.
-static SmallVector<int64_t, 8> getCoefficients(const AffineValueMap &map,
-                                               unsigned result) {
-  AffineMap indices = map.getAffineMap();
-  SmallVector<int64_t, 8> flat;
-  if (failed(getFlattenedAffineExpr(indices.getResult(result),
-                                    indices.getNumDims(),
-                                    indices.getNumSymbols(), &flat)) ||
-      flat.size() != indices.getNumInputs() + 1)
-    return {};
-  return flat;
-}
-
-/// The loops around `op` up to `root`, outermost first; empty if anything else
-/// stands between.
-static SmallVector<AffineForOp, 6> getLoopsAround(Operation *op,
-                                                  Operation *root) {
-  SmallVector<AffineForOp, 6> loops;
-  for (Operation *parent = op->getParentOp();; parent = parent->getParentOp()) {
-    auto loop = dyn_cast<AffineForOp>(parent);
-    if (!loop)
-      return {};
-    loops.insert(loops.begin(), loop);
-    if (parent == root)
-      return loops;
-  }
-}
 
 /// True if the value is there before `nest` begins.
 static bool isOutside(Value value, Operation *nest) {
@@ -304,17 +277,6 @@ static std::optional<PaddedImage> matchImage(Operation *alloc) {
   return findBox(image) && findSource(image) && isFilledBefore(image)
              ? std::optional(image)
              : std::nullopt;
-}
-
-/// The loops of the nest that stand alone in each other and carry nothing.
-static SmallVector<AffineForOp, 6> getOuterLoops(AffineForOp root) {
-  SmallVector<AffineForOp, 6> loops;
-  for (AffineForOp loop : getPerfectBand(root)) {
-    if (loop.getNumIterOperands() != 0)
-      break;
-    loops.push_back(loop);
-  }
-  return loops;
 }
 
 /// How `read` moves along dimension `d` with the outermost of `loops` that
@@ -637,19 +599,15 @@ static void apply(Decision &decision) {
       setRows(cast<AffineForOp>(mapping.lookup(border.rows.getOperation())),
               rows);
     for (AffineLoadOp read : image.reads) {
-      auto copy = cast<AffineLoadOp>(mapping.lookup(read.getOperation()));
-      AffineMap map = copy.getAffineMap();
+      Operation *copy = mapping.lookup(read.getOperation());
+      auto [map, operands] = getPlace(copy);
       SmallVector<AffineExpr, 4> indices;
       for (auto [index, reads] : llvm::zip_equal(map.getResults(), piece.reads))
         indices.push_back(index - reads.low);
-      OpBuilder inside(copy);
-      auto moved = AffineLoadOp::create(
-          inside, copy.getLoc(), buffer,
-          AffineMap::get(map.getNumDims(), map.getNumSymbols(), indices,
-                         copy.getContext()),
-          SmallVector<Value>(copy.getMapOperands()));
-      copy.replaceAllUsesWith(moved.getResult());
-      copy.erase();
+      movePlace(copy, buffer,
+                AffineMap::get(map.getNumDims(), map.getNumSymbols(), indices,
+                               copy->getContext()),
+                operands);
     }
   }
   for (const Border &border : decision.borders)
@@ -691,14 +649,11 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
         continue;
       }
       ++numApplied;
-      double elements = 0;
-      for (const Piece &piece : decision.pieces)
-        elements += countElements(piece);
       remark(RemarkKind::Applied, loc, passName,
              "the inside of a padded image is read in place")
           << arg("borders", decision.pieces.size())
           << arg("elements", decision.image.type().getNumElements())
-          << arg("border-elements", int64_t(elements));
+          << arg("border-elements", int64_t(decision.borderElements));
       apply(decision);
     }
     if (numApplied != 0)
@@ -717,7 +672,7 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
       return "lanes would cross a border";
     if (countReads(image) > mostReads)
       return "each element is read many times";
-    SmallVector<AffineForOp, 6> loops = getOuterLoops(image.consumer);
+    SmallVector<AffineForOp, 6> loops = getPlainBand(image.consumer);
     if (isTurnedForLanes(image, loops))
       return "the copy turns the image for lanes";
     for (AffineForOp loop : loops)
@@ -741,10 +696,9 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
     listPieces(decision);
     if (isTooSmallToBlock(image, decision))
       return "a border has too few products to be blocked";
-    double elements = 0;
     for (const Piece &piece : decision.pieces)
-      elements += countElements(piece);
-    if (2 * elements > double(type.getNumElements()))
+      decision.borderElements += countElements(piece);
+    if (2 * decision.borderElements > double(type.getNumElements()))
       return "borders read most of the buffer";
     if (!isSourceKept(image))
       return "what is copied is overwritten";

@@ -125,15 +125,16 @@ def _(inputs, state, weight, reverse):
 _Tensors = Sequence[torch.Tensor]
 
 
-def _added(a, b):
-    return b if a is None else a if b is None else a + b
+def _products(x, batch_first, weight, bias):
+    """What the inputs of all steps add to the gates, [time, batch, ...]."""
+    inputs = F.linear(x, weight, bias)
+    return inputs.transpose(0, 1) if batch_first else inputs
 
 
 def _lstm_layer(x, batch_first, states, weights, reverse):
     w_ih, w_hh, *biases = weights
-    inputs = F.linear(x, w_ih, _added(*biases) if biases else None)
-    if batch_first:
-        inputs = inputs.transpose(0, 1)
+    bias = torch.add(*biases) if biases else None
+    inputs = _products(x, batch_first, w_ih, bias)
     out, cell = lstm_steps(inputs, *states, w_hh, reverse)
     return out, [out[0 if reverse else -1], cell]
 
@@ -148,9 +149,7 @@ def _gru_layer(x, batch_first, states, weights, reverse):
         inner = b_hh[2 * width :]
         known = b_ih[: 2 * width] + b_hh[: 2 * width]
         bias = torch.cat([known, b_ih[2 * width :]])
-    inputs = F.linear(x, w_ih, bias)
-    if batch_first:
-        inputs = inputs.transpose(0, 1)
+    inputs = _products(x, batch_first, w_ih, bias)
     out = gru_steps(inputs, *states, w_hh, inner, reverse)
     return out, [out[0 if reverse else -1]]
 
@@ -158,9 +157,8 @@ def _gru_layer(x, batch_first, states, weights, reverse):
 def _rnn_layer(steps: Callable) -> Callable:
     def layer(x, batch_first, states, weights, reverse):
         w_ih, w_hh, *biases = weights
-        inputs = F.linear(x, w_ih, _added(*biases) if biases else None)
-        if batch_first:
-            inputs = inputs.transpose(0, 1)
+        bias = torch.add(*biases) if biases else None
+        inputs = _products(x, batch_first, w_ih, bias)
         out = steps(inputs, *states, w_hh, reverse)
         return out, [out[0 if reverse else -1]]
 
