@@ -1,13 +1,17 @@
-//===- NarrowConditions.cpp - conditions on indices in 32 bits ------------===//
+//===- NarrowConditions.cpp - conditions in as few bits as they need ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: a comparison of two sums of indices, such as that of a causal mask, in
-// 64 bits becomes one of their difference with a constant, in 32 bits.
-// Legal when: both sides are affine in indices, and the difference is known to
-// fit 32 bits. Signed comparisons and equality alone.
-// Profitable: lanes hold twice as many numbers, as many as of the f32 that the
-// mask hides; of two sums one is left. Limits: indices of loops of unknown
-// length have no range. Cost: linear in operations.
+// 64 bits becomes one of their difference with a constant, in 32 bits; one of
+// widened floats, such as that of a tensor with a number, becomes one of what
+// was widened. Legal when: both sides are affine in indices, and the difference
+// is known to fit 32 bits, signed comparisons and equality alone; or both
+// floats were widened from one type, which changes neither order nor NaN, or
+// one is a constant. Between a constant that the narrow type does not have and
+// the next below it that it has lies no narrow number, so that all but equality
+// compare with that. Profitable: lanes hold twice as many numbers, as many as
+// of the f32 that the mask hides; of two sums one is left. Limits: indices of
+// loops of unknown length have no range. Cost: linear in operations.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -18,6 +22,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_NARROWCONDITIONS
@@ -33,6 +38,10 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "narrow-conditions";
 
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
 static bool isSignedOrEquality(arith::CmpIPredicate predicate) {
   switch (predicate) {
   case arith::CmpIPredicate::eq:
@@ -45,6 +54,12 @@ static bool isSignedOrEquality(arith::CmpIPredicate predicate) {
   default:
     return false;
   }
+}
+
+static bool isOfWideIntegers(arith::CmpIOp test) {
+  Type type = test.getLhs().getType();
+  return (type.isIndex() || type.isInteger(64)) &&
+         isSignedOrEquality(test.getPredicate());
 }
 
 static bool fits(IntegerRange range) {
@@ -95,28 +110,127 @@ static const char *narrow(arith::CmpIOp test) {
   return nullptr;
 }
 
+//===----------------------------------------------------------------------===//
+// Floats
+//===----------------------------------------------------------------------===//
+
+/// `a PREDICATE b` as `b RESULT a`.
+static arith::CmpFPredicate swapSides(arith::CmpFPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpFPredicate::OGT:
+    return arith::CmpFPredicate::OLT;
+  case arith::CmpFPredicate::OGE:
+    return arith::CmpFPredicate::OLE;
+  case arith::CmpFPredicate::OLT:
+    return arith::CmpFPredicate::OGT;
+  case arith::CmpFPredicate::OLE:
+    return arith::CmpFPredicate::OGE;
+  case arith::CmpFPredicate::UGT:
+    return arith::CmpFPredicate::ULT;
+  case arith::CmpFPredicate::UGE:
+    return arith::CmpFPredicate::ULE;
+  case arith::CmpFPredicate::ULT:
+    return arith::CmpFPredicate::UGT;
+  case arith::CmpFPredicate::ULE:
+    return arith::CmpFPredicate::UGE;
+  default:
+    return predicate;
+  }
+}
+
+/// The comparison with the next narrow number below what is compared with,
+/// where that is none itself; none for those that ask for equality.
+static std::optional<arith::CmpFPredicate>
+compareBelow(arith::CmpFPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpFPredicate::OGT:
+  case arith::CmpFPredicate::OGE:
+    return arith::CmpFPredicate::OGT;
+  case arith::CmpFPredicate::UGT:
+  case arith::CmpFPredicate::UGE:
+    return arith::CmpFPredicate::UGT;
+  case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::OLE:
+    return arith::CmpFPredicate::OLE;
+  case arith::CmpFPredicate::ULT:
+  case arith::CmpFPredicate::ULE:
+    return arith::CmpFPredicate::ULE;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Why the comparison stays, or null once it is replaced.
+static const char *narrow(arith::CmpFOp test) {
+  Value lhs = test.getLhs(), rhs = test.getRhs();
+  arith::CmpFPredicate predicate = test.getPredicate();
+  if (!lhs.getDefiningOp<arith::ExtFOp>()) {
+    std::swap(lhs, rhs);
+    predicate = swapSides(predicate);
+  }
+  Value narrow = lhs.getDefiningOp<arith::ExtFOp>().getIn();
+  auto type = cast<FloatType>(narrow.getType());
+  OpBuilder ops(test);
+  auto replace = [&](Value other) {
+    test->replaceAllUsesWith(
+        arith::CmpFOp::create(ops, test.getLoc(), predicate, narrow, other));
+  };
+  if (auto other = rhs.getDefiningOp<arith::ExtFOp>()) {
+    if (other.getIn().getType() != type)
+      return "floats were widened from two types";
+    replace(other.getIn());
+    return nullptr;
+  }
+  APFloat bound(0.0);
+  if (!matchPattern(rhs, m_ConstantFloat(&bound)))
+    return "a float is compared with one that was not widened";
+  bool isInexact = false;
+  bound.convert(type.getFloatSemantics(), APFloat::rmTowardNegative,
+                &isInexact);
+  if (isInexact && !bound.isNaN()) {
+    std::optional<arith::CmpFPredicate> below = compareBelow(predicate);
+    if (!below)
+      return "asked for equality with what the narrow type does not have";
+    predicate = *below;
+  }
+  replace(arith::ConstantOp::create(ops, test.getLoc(),
+                                    FloatAttr::get(type, bound)));
+  return nullptr;
+}
+
+/// True for a comparison of scalars of which one was widened.
+static bool isOfWidened(arith::CmpFOp test) {
+  return isa<FloatType>(test.getLhs().getType()) &&
+         (test.getLhs().getDefiningOp<arith::ExtFOp>() ||
+          test.getRhs().getDefiningOp<arith::ExtFOp>());
+}
+
 namespace {
 struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
   void runOnOperation() override {
-    SmallVector<arith::CmpIOp> tests;
-    getOperation().walk([&](arith::CmpIOp test) {
-      Type type = test.getLhs().getType();
-      if (test->getParentOfType<AffineForOp>() &&
-          (type.isIndex() || type.isInteger(64)) &&
-          isSignedOrEquality(test.getPredicate()))
-        tests.push_back(test);
+    SmallVector<Operation *> tests, replaced;
+    getOperation().walk([&](Operation *op) {
+      if (!op->getParentOfType<AffineForOp>())
+        return;
+      auto floats = dyn_cast<arith::CmpFOp>(op);
+      auto integers = dyn_cast<arith::CmpIOp>(op);
+      if ((floats && isOfWidened(floats)) ||
+          (integers && isOfWideIntegers(integers)))
+        tests.push_back(op);
     });
-    SmallVector<Operation *> replaced;
-    for (arith::CmpIOp test : tests) {
-      if (const char *why = narrow(test)) {
-        remark(RemarkKind::Declined, test.getLoc(), passName, why);
+    for (Operation *op : tests) {
+      auto floats = dyn_cast<arith::CmpFOp>(op);
+      if (const char *why =
+              floats ? narrow(floats) : narrow(cast<arith::CmpIOp>(op))) {
+        remark(RemarkKind::Declined, op->getLoc(), passName, why);
         ++numDeclined;
         continue;
       }
-      remark(RemarkKind::Applied, test.getLoc(), passName,
-             "indices compared in 32 bits");
+      remark(RemarkKind::Applied, op->getLoc(), passName,
+             floats ? "floats compared as they were before widening"
+                    : "indices compared in 32 bits");
       ++numApplied;
-      replaced.push_back(test);
+      replaced.push_back(op);
     }
     eraseDead(replaced);
   }

@@ -700,7 +700,7 @@ def SplitConstants : Pass<"polynest-split-constants", "mlir::ModuleOp"> {
 }
 
 def NarrowConditions : Pass<"polynest-narrow-conditions", "mlir::func::FuncOp"> {
-  let summary = "Compare indices in 32 bits where they fit";
+  let summary = "Compare indices and floats in as few bits as they need";
   let description = [{
     A comparison in a loop of two values of 64 bits that are sums of indices, such
     as that of a causal mask, becomes one of their difference with a constant, in
@@ -710,11 +710,19 @@ def NarrowConditions : Pass<"polynest-narrow-conditions", "mlir::func::FuncOp"> 
     Before: `%d = arith.subi %j64, %i64 : i64  arith.cmpi sge, %d, %c1 : i64`
     After:  `%d = affine.apply (d0 - d1)(%j, %i)  %n = arith.index_cast %d :
              index to i32  arith.cmpi sge, %n, %c1 : i32`
+
+    A comparison of floats that were widened from one type, or of one with a
+    constant, as of every tensor with a number, is made before widening. Where the
+    narrow type does not have the constant, its next number below decides; equality
+    with such a one stays as it is.
+
+    Before: `%w = arith.extf %x : f32 to f64  arith.cmpf ogt, %w, %c0 : f64`
+    After:  `arith.cmpf ogt, %x, %c0 : f32`
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"numApplied", "num-applied", "Comparisons in 32 bits">,
+    Statistic<"numApplied", "num-applied", "Comparisons in fewer bits">,
     Statistic<"numDeclined", "num-declined", "Comparisons that stay">
   ];
 }

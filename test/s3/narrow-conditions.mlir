@@ -4,7 +4,11 @@
 // difference does not fit 32 bits, just so (@edge) or by far (@far), where a
 // loop has no known length (@unknown), for unsigned comparisons (@unsigned), for
 // values from memory (@loaded), outside of loops (@outside), and where no index
-// moves it (@constant).
+// moves it (@constant). One of widened floats is made of what was widened, with a
+// constant (@threshold) or each other (@widened); a constant that the narrow type
+// does not have is rounded down (@between, @beyond); NaN stays NaN (@nan); what
+// asks for equality with such a one stays (@never), as does what was widened from
+// two types (@mixed), or compared with what was wide (@wide).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | FileCheck %s
@@ -180,6 +184,146 @@ func.func @constant(%m: memref<8xi1>) {
   affine.for %i = 0 to 8 {
     %next = affine.apply affine_map<(i) -> (i + 1)>(%i)
     %t = arith.cmpi slt, %i, %next : index
+    affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @threshold
+//       CHECK:   %[[X:.+]] = affine.load
+//       CHECK:   arith.cmpf ole, %[[X]], %{{.+}} : f32
+//       CHECK:   arith.cmpf ult, %[[X]], %{{.+}} : f32
+//   CHECK-NOT:   f64
+//       CHECK:   return
+func.func @threshold(%m: memref<2x8xi1>, %a: memref<8xf32>) {
+  %c0 = arith.constant 0.0 : f64
+  %half = arith.constant 0.5 : f64
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf ole, %w, %c0 : f64
+    affine.store %t, %m[0, %i] : memref<2x8xi1>
+    %u = arith.cmpf ugt, %half, %w : f64
+    affine.store %u, %m[1, %i] : memref<2x8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @widened
+//       CHECK:   arith.cmpf une, %{{.+}}, %{{.+}} : bf16
+//   CHECK-NOT:   arith.extf
+//       CHECK:   return
+func.func @widened(%m: memref<8xi1>, %a: memref<8xbf16>, %b: memref<8xbf16>) {
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xbf16>
+    %y = affine.load %b[%i] : memref<8xbf16>
+    %v = arith.extf %x : bf16 to f32
+    %w = arith.extf %y : bf16 to f32
+    %t = arith.cmpf une, %v, %w : f32
+    affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// 0.1 lies between 0x1.999998p-4 and 0x1.99999Ap-4, and -0.1 below the first of
+// both with a sign.
+// CHECK-LABEL: func.func @between
+//       CHECK:   %[[LOW:.+]] = arith.constant 0.099999994 : f32
+//       CHECK:   arith.cmpf ogt, %{{.+}}, %[[LOW]] : f32
+//       CHECK:   %[[LOW2:.+]] = arith.constant 0.099999994 : f32
+//       CHECK:   arith.cmpf ole, %{{.+}}, %[[LOW2]] : f32
+//       CHECK:   %[[MINUS:.+]] = arith.constant -1.000000e-01 : f32
+//       CHECK:   arith.cmpf ugt, %{{.+}}, %[[MINUS]] : f32
+//   CHECK-NOT:   f64
+//       CHECK:   return
+func.func @between(%m: memref<3x8xi1>, %a: memref<8xf32>) {
+  %c = arith.constant 1.0e-01 : f64
+  %minus = arith.constant -1.0e-01 : f64
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf oge, %w, %c : f64
+    affine.store %t, %m[0, %i] : memref<3x8xi1>
+    %u = arith.cmpf olt, %w, %c : f64
+    affine.store %u, %m[1, %i] : memref<3x8xi1>
+    %v = arith.cmpf ule, %minus, %w : f64
+    affine.store %v, %m[2, %i] : memref<3x8xi1>
+  }
+  return
+}
+
+// No f32 lies beyond 1e300 but infinity, nor beyond -1e300 but the other one.
+// CHECK-LABEL: func.func @beyond
+//       CHECK:   %[[MOST:.+]] = arith.constant 3.40282347E+38 : f32
+//       CHECK:   arith.cmpf ogt, %{{.+}}, %[[MOST]] : f32
+//       CHECK:   %[[MINUS:.+]] = arith.constant 0xFF800000 : f32
+//       CHECK:   arith.cmpf ole, %{{.+}}, %[[MINUS]] : f32
+func.func @beyond(%m: memref<2x8xi1>, %a: memref<8xf32>) {
+  %far = arith.constant 1.0e+300 : f64
+  %minus = arith.constant -1.0e+300 : f64
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf ogt, %w, %far : f64
+    affine.store %t, %m[0, %i] : memref<2x8xi1>
+    %u = arith.cmpf olt, %w, %minus : f64
+    affine.store %u, %m[1, %i] : memref<2x8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @nan
+//       CHECK:   %[[NAN:.+]] = arith.constant 0x7FC00000 : f32
+//       CHECK:   arith.cmpf uge, %{{.+}}, %[[NAN]] : f32
+func.func @nan(%m: memref<8xi1>, %a: memref<8xf32>) {
+  %nan = arith.constant 0x7FF8000000000000 : f64
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf uge, %w, %nan : f64
+    affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @never
+//       CHECK:   arith.cmpf oeq, %{{.+}}, %{{.+}} : f64
+// WHY: remark: [Missed] narrow-conditions |{{.*}}asked for equality with what the narrow type does not have
+func.func @never(%m: memref<8xi1>, %a: memref<8xf32>) {
+  %c = arith.constant 1.0e-01 : f64
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf oeq, %w, %c : f64
+    affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @mixed
+//       CHECK:   arith.cmpf olt, %{{.+}}, %{{.+}} : f32
+// WHY: remark: [Missed] narrow-conditions |{{.*}}floats were widened from two types
+func.func @mixed(%m: memref<8xi1>, %a: memref<8xbf16>, %b: memref<8xf16>) {
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xbf16>
+    %y = affine.load %b[%i] : memref<8xf16>
+    %v = arith.extf %x : bf16 to f32
+    %w = arith.extf %y : f16 to f32
+    %t = arith.cmpf olt, %v, %w : f32
+    affine.store %t, %m[%i] : memref<8xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @wide
+//       CHECK:   arith.cmpf olt, %{{.+}}, %{{.+}} : f64
+// WHY: remark: [Missed] narrow-conditions |{{.*}}a float is compared with one that was not widened
+func.func @wide(%m: memref<8xi1>, %a: memref<8xf32>, %b: memref<8xf64>) {
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[%i] : memref<8xf32>
+    %y = affine.load %b[%i] : memref<8xf64>
+    %w = arith.extf %x : f32 to f64
+    %t = arith.cmpf olt, %w, %y : f64
     affine.store %t, %m[%i] : memref<8xi1>
   }
   return
