@@ -40,6 +40,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace polynest {
 #define GEN_PASS_DEF_BLOCKCONTRACTIONS
@@ -216,8 +217,12 @@ static std::optional<int64_t> getPointStep(const LoopGroup &group,
   return step;
 }
 
-/// Cuts full blocks of depth in runs along which `access` is contiguous, with
-/// loops of constant strides around them.
+/// Elements from one point of a run to the next, at most: what a cache line
+/// holds beside them is in rows nearby, as in windows that advance by a stride.
+static constexpr int64_t mostRunStep = 4;
+
+/// Cuts blocks of depth in runs along which `access` advances evenly by a few
+/// elements, with loops of constant strides around them.
 static bool findRuns(Blocking &decision, const Access &access) {
   bool isRun = true;
   for (CutLoop &cut : llvm::reverse(decision.depth.loops)) {
@@ -226,15 +231,22 @@ static bool findRuns(Blocking &decision, const Access &access) {
       continue;
     std::optional<int64_t> stride =
         getStridePerUnit(access, loop.getInductionVar());
-    if (!stride || !cut.trips || !cut.isEven())
+    if (!stride || !cut.trips)
       return false;
     int64_t each = *stride * loop.getStepAsInt();
-    isRun &= each == cut.weight;
+    if (decision.runPoints == 0) {
+      if (cut.weight != 1 || each < 1 || each > mostRunStep)
+        return false;
+      decision.runStep = each;
+    }
+    isRun &= each == cut.weight * decision.runStep && cut.isEven();
     if (isRun)
       decision.runPoints = cut.weight * cut.tile;
+    else if (decision.runPoints == 0)
+      return false;
     else
       decision.runLoops.insert(decision.runLoops.begin(),
-                               RunLoop{cut.tile, cut.weight, each});
+                               RunLoop{cut, cut.weight, each});
   }
   return decision.runPoints > 0;
 }
@@ -267,6 +279,7 @@ static bool readsInPlace(Blocking &decision) {
   if (accesses.size() != 1 || !accesses[0].isAffine())
     return false;
   decision.runPoints = 0;
+  decision.runStep = 1;
   decision.runLoops.clear();
   std::optional<int64_t> depth = getPointStep(decision.depth, accesses[0]);
   std::optional<int64_t> rows = getPointStep(decision.rows, accesses[0]);
@@ -740,15 +753,22 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
 struct AskedFor {
   pn_model_tiling_t tiling;
   StringRef columns, rows;
+
+  bool isNothing() const {
+    return tiling.mr == 0 && tiling.rows == 0 && tiling.columns == 0 &&
+           tiling.depth == 0 && columns == "auto" && rows == "auto";
+  }
 };
 
-/// Shorter runs of rows in place cost more in loops than a pack.
-static constexpr int64_t leastRun = 8;
+/// Shorter runs of rows in place cost more in loops than a pack; where that is
+/// of windows, which hold an element several times, than that.
+static constexpr int64_t leastRun = 8, leastSwappedRun = 4;
 
 static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
+  int64_t least = decision.isSwapped ? leastSwappedRun : leastRun;
   bool isInPlace = readsInPlace(decision) &&
-                   (decision.runPoints == 0 || decision.runPoints >= leastRun);
+                   (decision.runPoints == 0 || decision.runPoints >= least);
   std::optional<int64_t> alongDepth =
       getSliceStride(side, decision.depthLoops.back());
   bool isAlongDepth = alongDepth && *alongDepth == 1;
@@ -879,12 +899,65 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                         countPoints(getLoopsAround(contraction.root)) >=
                     longCycles;
   decision.endsByTile = decision.startsEven && decision.panels &&
+                        !decision.isSwapped &&
                         (decision.isLong || isWhole(decision.depth));
   if (decision.packsAhead && decision.panels)
     decision.panelShare =
         pn_model_panel_share(&core, &shape, &decision.plan,
                              isBoundOnce(decision.columnSide().slice));
   return {};
+}
+
+/// True if columns are gathered as they are packed, one element after another:
+/// they lie neither along the lanes nor along the depth.
+static bool gathersColumns(const Blocking &decision) {
+  AffineForOp wide = decision.columns.loops.back().loop;
+  int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
+  std::optional<int64_t> step = getSliceStride(decision.columnSide(), wide);
+  bool isAlongLanes =
+      step && *step == 1 && getSmallTripCount(wide).value_or(lanes) >= lanes;
+  return !isAlongLanes && !decision.transposes;
+}
+
+/// Cycles of multiply-adds, of the columns' packs and of what puts the sums
+/// where they belong; an element on its own takes one.
+static double countCycles(const Blocking &decision) {
+  double rows = countPoints(decision.rowSide().loops);
+  double columns = countPoints(decision.columnSide().loops);
+  double depth = countPoints(decision.contraction.reductionLoops);
+  double packs = decision.packsAhead
+                     ? 1
+                     : std::ceil(rows / double(decision.plan.m.points));
+  double gathered = gathersColumns(decision) ? columns * depth * packs : 0;
+  return decision.plan.fma_cycles + gathered +
+         (decision.isSwapped ? rows * columns : 0);
+}
+
+/// The decision, or one with the sides swapped where that takes fewer cycles:
+/// windows are read where they are, instead of gathered in lanes for each block
+/// of rows, as for the gradient of a convolution's weights, and the result is
+/// turned.
+static Blocking chooseSwapped(Blocking decision,
+                              const ContractionMachine &machine,
+                              const AskedFor &asked) {
+  if (decision.dot || decision.rowMode == RowMode::Ahead ||
+      readsOnce(decision.columnSide()) || !gathersColumns(decision))
+    return decision;
+  for (const LoopGroup *group :
+       {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
+    if (!isConstant(*group))
+      return decision;
+  Blocking other;
+  other.contraction = decision.contraction;
+  other.leftIsRow = !decision.leftIsRow;
+  other.isSwapped = true;
+  other.depthLoops = decision.depthLoops;
+  bool isError = false;
+  std::string why = choose(other, machine, asked, /*matrix=*/nullptr, isError);
+  bool isBetter = why.empty() && other.rowMode == RowMode::InPlace &&
+                  readsOnce(other.columnSide()) &&
+                  countCycles(other) < countCycles(decision);
+  return isBetter ? other : decision;
 }
 
 //===----------------------------------------------------------------------===//
@@ -1032,9 +1105,11 @@ struct BlockContractionsPass
       AffineForOp root = decision.contraction.root;
       root.emitError("the blocks asked for are not legal here: ") << why;
       signalPassFailure();
-    } else if (why.empty() && asked.tiling.mr == 0) {
-      decision = chooseMatrix(std::move(decision));
+    } else if (why.empty() && asked.isNothing()) {
+      decision = chooseSwapped(std::move(decision), machine, asked);
     }
+    if (why.empty() && asked.tiling.mr == 0)
+      decision = chooseMatrix(std::move(decision));
     return why;
   }
 
@@ -1089,7 +1164,7 @@ struct BlockContractionsPass
         << arg("columns-ahead", decision.packsAhead)
         << arg("panel-share", decision.panelShare)
         << arg("transposed", decision.transposes)
-        << arg("step", decision.step())
+        << arg("swapped", decision.isSwapped) << arg("step", decision.step())
         << arg("matrix-unit", decision.matrix.has_value())
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);

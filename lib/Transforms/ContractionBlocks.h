@@ -66,11 +66,12 @@ struct LoopGroup {
   }
 };
 
-/// A loop of a block of depth that runs around contiguous runs of rows in
-/// place: its iterations, the points of depth and the elements from one to the
+/// A loop of a block of depth that runs around even runs of rows in place: how
+/// it is cut, the points of depth and the elements from one iteration to the
 /// next.
 struct RunLoop {
-  int64_t trips, points, step;
+  CutLoop cut;
+  int64_t points, step;
 };
 
 /// How the row side reaches the micro-kernel: from where it is, from a copy of
@@ -92,6 +93,9 @@ struct Blocking {
   pn_model_contraction_plan_t plan;
   /// Rows are broadcast, columns run in lanes.
   bool leftIsRow = true;
+  /// Rows are the side along which the result is contiguous: windows that would
+  /// be packed element by element, and are read where they are.
+  bool isSwapped = false;
   LoopGroup batch, rows, columns, depth;
   /// The reduction loops in the order of the depth: with a dot product, the
   /// loop whose iterations share words innermost.
@@ -106,10 +110,10 @@ struct Blocking {
   /// Elements from a row to the next; absent where rows are no even distance
   /// apart.
   std::optional<int64_t> rowStep;
-  /// Rows in place that are contiguous along runs of so many points of depth,
-  /// and the loops around these, outermost first; 0 and none where they are
-  /// along a whole block.
-  int64_t runPoints = 0;
+  /// Rows in place of which so many points of depth lie `runStep` elements
+  /// apart, and the loops around these, outermost first; 0 and none where rows
+  /// are contiguous along a whole block.
+  int64_t runPoints = 0, runStep = 1;
   llvm::SmallVector<RunLoop, 4> runLoops;
   /// The columns are packed once, in front of `aheadPoint`: the nest, or a loop
   /// around it; else block by block.

@@ -1307,12 +1307,16 @@ void Emitter::packSquare(Value buffer, const LoopGroup &depth, Value column,
   }
 }
 
-/// Opens the loops over one block of sums and clones `slice` into them; returns
-/// where the sum of the point lies in the block.
+/// Opens the loops over one block of sums, those along which the result is
+/// contiguous inside, and clones `slice` into them; returns where the sum of
+/// the point lies in the block.
 AffineMap Emitter::openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
                             SmallVectorImpl<Value> &operands) {
-  openPoints(decision.rows.loops);
-  openPoints(decision.columns.loops);
+  const LoopGroup *groups[] = {&decision.rows, &decision.columns};
+  if (decision.isSwapped)
+    std::swap(groups[0], groups[1]);
+  for (const LoopGroup *group : groups)
+    openPoints(group->loops);
   mapping = mapIvs({&decision.batch, &decision.rows, &decision.columns});
   cloneInto(slice, mapping);
   AffineExpr row = pointExpr(decision.rows, operands);
@@ -1573,9 +1577,9 @@ Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
     if (isNarrow)
       k = arith::MulIOp::create(builder, loc, k, constant(scale));
     Value index = arith::AddIOp::create(builder, loc, address, k);
+    int64_t further = next * (isNarrow ? scale : decision.runStep);
     if (next)
-      index =
-          arith::AddIOp::create(builder, loc, index, constant(next * scale));
+      index = arith::AddIOp::create(builder, loc, index, constant(further));
     if (!isNarrow)
       return memref::LoadOp::create(builder, loc, flatRows, index);
     Type element = cast<MemRefType>(flatRows.getType()).getElementType();
@@ -1982,7 +1986,7 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     };
     if (inRuns) {
       for (const RunLoop &run : decision.runLoops)
-        open(Bounds{builder.getConstantAffineMap(run.trips), {}}, 1);
+        open(boundsOf(run.cut, 1), 1);
       unroll = 1;
       for (int64_t u = 2; u <= mostOfRun; ++u)
         if (decision.runPoints % u == 0)
@@ -1995,9 +1999,10 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     AffineForOp overDepth = loops.back();
     // The point of depth, and how far it is from the beginning of a row.
     Value k = overDepth.getInductionVar(), far = k;
-    if (inRuns && !decision.runLoops.empty()) {
+    if (inRuns && (!decision.runLoops.empty() || decision.runStep != 1)) {
       unsigned count = decision.runLoops.size();
-      AffineExpr point = builder.getAffineDimExpr(count), element = point;
+      AffineExpr point = builder.getAffineDimExpr(count);
+      AffineExpr element = point * decision.runStep;
       SmallVector<Value> ivs;
       for (auto [i, run] : llvm::enumerate(decision.runLoops)) {
         ivs.push_back(loops[i].getInductionVar());

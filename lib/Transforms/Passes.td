@@ -46,8 +46,9 @@ def BlockContractions
     operands lie) and rewrites them into blocks: for each block of the result a
     private buffer of accumulators, for each block of the reduction the operand
     that runs in lanes packed row by row, the other one packed or read where it
-    is, and a micro-kernel of vector FMAs over a register tile. Packs evaluate
-    all that is computed from one operand alone; those of constant inputs are
+    is, and a micro-kernel of vector FMAs over a register tile. Lanes run along
+    the result, unless that gathers windows (the gradient of a convolution's
+    weights), which are then read where they are. Packs evaluate all that is computed from one operand alone; those of constant inputs are
     made for the whole nest in front of it. What the sums start from and what is
     done with them becomes a nest over the block each, or over the tile where
     the reduction is one block.
