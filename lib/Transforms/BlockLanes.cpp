@@ -4,14 +4,21 @@
 // What: in a nest of windows that slide (depthwise convolutions, pooling) whose
 // contiguous loop is none of those along which they slide (channels last),
 // strip-mines that loop and puts the loop over blocks outside of all the loops
-// along which windows slide, behind those of batches.
+// along which windows slide, behind those of batches. A padded image of all
+// lanes becomes one of a block, filled and copied inside of that loop, whose
+// columns lie beside each other.
 // Legal when: the loops from there to the contiguous one are parallel, have
-// constant bounds and stand alone in each other.
+// constant bounds and stand alone in each other. Of a padded image
+// (PaddedImage.h): nothing writes what it is copied from until the nest is
+// done, lanes are its last index as they are, and what else moves with loops is
+// either read whole or stands still inside of the loop over blocks.
 // Profitable when: what one element of each lane reads, the window and its
 // weights, exceeds half of the first cache, so that each element loads all of
 // it from the second one, while that of a block with the rows of windows of one
 // row of results fits the first, and those of its sets in which columns lie
 // that are a power of two apart. The largest such block that divides the loop.
+// A padded image of a block pays where it is a few times the first cache: its
+// elements are copied once either way.
 // Limits: one contiguous loop for all accesses; no rest.
 // Cost: operations of the nest; a dependence question a loop.
 //===----------------------------------------------------------------------===//
@@ -22,6 +29,7 @@
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
+#include "Transforms/PaddedImage.h"
 #include "Transforms/Window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,13 +58,35 @@ static constexpr double elementShare = 0.5;
 /// more than those sets hold a row may touch, since old columns are not needed.
 static constexpr int64_t setBytes = 4096;
 static constexpr double setSlack = 4;
+/// A padded image of a block of lanes should stay in the second cache: that
+/// many times the first are not known to, but nearly everywhere do.
+static constexpr double imageShare = 4;
+/// Vectors or lines of its columns: with a few rows jammed, enough sums to hide
+/// the latency of an FMA.
+static constexpr int64_t linesOfImage = 2;
 
 namespace {
+/// A padded image of which each block of lanes can have one of its own.
+struct LaneImage {
+  PaddedImage padded;
+  /// The place of each read, and the indices that stand still within a block.
+  SmallVector<AffineValueMap, 4> maps;
+  SmallVector<bool, 4> isFixed;
+  double elementsOfLane;
+
+  double bytesOfLane() const {
+    Type type = padded.type().getElementType();
+    return elementsOfLane * double(getElementBytes(type).value_or(8));
+  }
+};
+
 /// The loops of a nest from the outermost along which windows slide to the
 /// contiguous one.
 struct Decision {
   SmallVector<AffineForOp, 6> loops;
   SmallVector<Access, 8> accesses;
+  /// Padded images that are read here alone.
+  SmallVector<LaneImage, 1> images;
   /// Bytes for each iteration of the contiguous loop, and those of all: what
   /// one run of it touches, and one run of the loops inside the outermost.
   double elementBytes = 0, rowBytes = 0;
@@ -64,6 +94,11 @@ struct Decision {
   int64_t block = 0;
 
   AffineForOp lanes() const { return loops.back(); }
+  bool isImage(Value memref) const {
+    return llvm::any_of(images, [&](const LaneImage &image) {
+      return image.padded.alloc->getResult(0) == memref;
+    });
+  }
 };
 } // namespace
 
@@ -128,6 +163,111 @@ static bool findLoops(AffineForOp root, Decision &decision) {
   return true;
 }
 
+/// True if an index is a value from outside of `outer`, the same for all
+/// `maps`.
+static bool isFixedIndex(ArrayRef<AffineValueMap> maps, unsigned d,
+                         AffineForOp outer) {
+  AffineValueMap first = maps.front();
+  return llvm::all_of(
+             maps,
+             [&](const AffineValueMap &map) {
+               return AffineValueMap(map).getResult(d) == first.getResult(d) &&
+                      llvm::equal(map.getOperands(), first.getOperands());
+             }) &&
+         llvm::none_of(first.getOperands(), [&](Value operand) {
+           return first.isFunctionOf(d, operand) &&
+                  outer->isAncestor(operand.getParentBlock()->getParentOp());
+         });
+}
+
+/// True if the last index is the variable of `lanes`, and no other moves with
+/// it.
+static bool endsWithLanes(const AffineValueMap &map, AffineForOp lanes) {
+  unsigned last = map.getNumResults() - 1;
+  SmallVector<int64_t, 8> flat = getCoefficients(map, last);
+  if (flat.empty() || flat.back() != 0)
+    return false;
+  for (auto [operand, factor] : llvm::zip(map.getOperands(), flat))
+    if (factor != (operand == lanes.getInductionVar() ? 1 : 0))
+      return false;
+  for (unsigned d = 0; d < last; ++d)
+    if (map.isFunctionOf(d, lanes.getInductionVar()))
+      return false;
+  return true;
+}
+
+/// True if a loop of the nest carries values, as those of windows do.
+static bool hasSums(Operation *nest) {
+  return nest
+      ->walk([](AffineForOp loop) {
+        return loop.getNumIterOperands() != 0 ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The image in `alloc`, if each block of lanes can have one of its own.
+static std::optional<LaneImage> matchLaneImage(Operation *alloc,
+                                               const Decision &decision) {
+  AffineForOp outer = decision.loops.front(), lanes = decision.lanes();
+  std::optional<PaddedImage> padded = matchPaddedImage(alloc);
+  if (!padded || !padded->consumer->isAncestor(outer) || !isSourceKept(*padded))
+    return std::nullopt;
+  LaneImage image{std::move(*padded), {}, {}, 1};
+  // Nests that may be cut as well stay out of this.
+  Block *block = alloc->getBlock();
+  if (hasSums(image.padded.copyNest) ||
+      llvm::any_of(image.padded.fills, [&](AffineStoreOp fill) {
+        return hasSums(block->findAncestorOpInBlock(*fill));
+      }))
+    return std::nullopt;
+  MemRefType type = image.padded.type();
+  unsigned last = unsigned(type.getRank()) - 1;
+  if (image.padded.hasBorder(last) || lanes.getConstantLowerBound() != 0 ||
+      type.getDimSize(last) != lanes.getConstantUpperBound())
+    return std::nullopt;
+  for (AffineLoadOp read : image.padded.reads) {
+    SmallVector<Access, 1> accesses;
+    collectAccesses(read, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine() ||
+        !outer->isAncestor(read) || !endsWithLanes(accesses[0].map, lanes))
+      return std::nullopt;
+    image.maps.push_back(accesses[0].map);
+  }
+  for (unsigned d = 0; d < last; ++d) {
+    bool isFixed =
+        !image.padded.hasBorder(d) && isFixedIndex(image.maps, d, outer);
+    image.isFixed.push_back(isFixed);
+    if (!isFixed)
+      image.elementsOfLane *= double(type.getDimSize(d));
+  }
+  image.isFixed.push_back(false);
+  // Nothing is copied twice: loops around move what is fixed inside.
+  for (Operation *op = outer->getParentOp(); op != alloc->getParentOp();
+       op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    auto isMoving = [&](unsigned d) {
+      return image.isFixed[d] &&
+             image.maps.front().isFunctionOf(d, loop.getInductionVar());
+    };
+    if (!loop || (getTripCount(loop) != uint64_t(1) &&
+                  llvm::none_of(llvm::seq<unsigned>(0, last), isMoving)))
+      return std::nullopt;
+  }
+  return image;
+}
+
+/// Finds the padded images that the nest reads.
+static void findImages(Decision &decision) {
+  llvm::SmallSetVector<Operation *, 4> buffers;
+  for (const Access &access : decision.accesses)
+    if (auto alloc = access.memref.getDefiningOp<memref::AllocOp>())
+      buffers.insert(alloc);
+  for (Operation *alloc : buffers)
+    if (std::optional<LaneImage> image = matchLaneImage(alloc, decision))
+      decision.images.push_back(std::move(*image));
+}
+
 //===----------------------------------------------------------------------===//
 // Profitability
 //===----------------------------------------------------------------------===//
@@ -162,12 +302,13 @@ static int64_t countLanes(ArrayRef<Access> accesses, int64_t vectorBytes) {
 
 /// The part of the first cache's sets in which a block of lanes may lie: what
 /// is a multiple of some power of two apart, as columns of many channels are,
-/// shares sets.
-static double getSetsAtReach(ArrayRef<Access> accesses, AffineForOp outer,
-                             AffineForOp lanes, int64_t block) {
+/// shares sets. Images of a block are none of these.
+static double getSetsAtReach(const Decision &decision, int64_t block) {
+  AffineForOp outer = decision.loops.front(), lanes = decision.lanes();
   double least = 1;
-  for (const Access &access : accesses) {
-    if (isInvariantTo(access, lanes.getInductionVar()))
+  for (const Access &access : decision.accesses) {
+    if (isInvariantTo(access, lanes.getInductionVar()) ||
+        decision.isImage(access.memref))
       continue;
     auto type = cast<MemRefType>(access.memref.getType());
     int64_t bytes = getElementBytes(type.getElementType()).value_or(1);
@@ -187,6 +328,78 @@ static double getSetsAtReach(ArrayRef<Access> accesses, AffineForOp outer,
 // Transform
 //===----------------------------------------------------------------------===//
 
+/// Makes the image of one block at the builder, and lets the reads take it.
+static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
+                      int64_t block,
+                      llvm::SmallPtrSetImpl<Operation *> &reads) {
+  PaddedImage &padded = image.padded;
+  auto old = cast<memref::AllocOp>(padded.alloc);
+  Location loc = old.getLoc();
+  SmallVector<int64_t, 4> sizes;
+  SmallVector<Range, 4> whole, copied;
+  for (auto [d, size] : llvm::enumerate(padded.type().getShape())) {
+    bool isLast = d + 1 == image.isFixed.size();
+    sizes.push_back(image.isFixed[d] ? 1 : isLast ? block : size);
+    whole.push_back({0, sizes.back()});
+    copied.push_back(image.isFixed[d] || isLast ? whole.back() : padded.box[d]);
+  }
+  MemRefType type = MemRefType::Builder(padded.type()).setShape(sizes);
+  Value buffer =
+      memref::AllocOp::create(builder, loc, type, old.getAlignmentAttr());
+  // Below and above the box in each dimension, within it in those before.
+  for (unsigned d = 0; d < whole.size(); ++d)
+    for (Range side :
+         {Range{0, copied[d].low}, Range{copied[d].high, whole[d].high}}) {
+      if (side.size() == 0)
+        continue;
+      SmallVector<Range, 4> filled(whole);
+      std::copy_n(copied.begin(), d, filled.begin());
+      filled[d] = side;
+      OpBuilder::InsertionGuard guard(builder);
+      SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
+      AffineStoreOp::create(builder, loc, padded.padding(), buffer, ivs);
+    }
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    loc = AffineStoreOp(padded.copy).getLoc();
+    SmallVector<Value, 4> ivs = emitLoops(builder, loc, copied);
+    // Behind the operands of the read stand the variables of these loops.
+    AffineMap place = image.maps.front().getAffineMap();
+    ValueRange from = image.maps.front().getOperands();
+    unsigned dims = place.getNumDims();
+    SmallVector<Value> operands(from.take_front(dims));
+    llvm::append_range(operands, ivs);
+    operands.push_back(blocks.getInductionVar());
+    llvm::append_range(operands, from.drop_front(dims));
+    SmallVector<AffineExpr, 4> indices;
+    for (unsigned d = 0; d < ivs.size(); ++d)
+      indices.push_back(image.isFixed[d] ? place.getResult(d)
+                                         : builder.getAffineDimExpr(dims + d));
+    indices.back() =
+        indices.back() + builder.getAffineDimExpr(dims + ivs.size());
+    AffineMap map = AffineMap::get(dims + ivs.size() + 1, place.getNumSymbols(),
+                                   indices, builder.getContext());
+    Value element = loadSource(builder, padded, map, operands);
+    AffineStoreOp::create(builder, loc, element, buffer, ivs);
+  }
+  for (auto [read, from] : llvm::zip_equal(padded.reads, image.maps)) {
+    AffineMap map = from.getAffineMap();
+    SmallVector<AffineExpr, 4> indices(map.getResults());
+    for (auto [index, isFixed] : llvm::zip_equal(indices, image.isFixed))
+      if (isFixed)
+        index = builder.getAffineConstantExpr(0);
+    map = AffineMap::get(map.getNumDims(), map.getNumSymbols(), indices,
+                         builder.getContext());
+    builder.setInsertionPoint(read);
+    auto made = AffineLoadOp::create(builder, read.getLoc(), buffer, map,
+                                     from.getOperands());
+    read.replaceAllUsesWith(made.getResult());
+    read.erase();
+    reads.insert(made);
+  }
+  eraseImage(padded);
+}
+
 static void apply(Decision &decision) {
   AffineForOp outer = decision.loops.front(), lanes = decision.lanes();
   Location loc = lanes.getLoc();
@@ -197,12 +410,17 @@ static void apply(Decision &decision) {
   outer->moveBefore(blocks.getBody()->getTerminator());
   lanes.setConstantLowerBound(0);
   lanes.setConstantUpperBound(decision.block);
+  // The variable of the lanes is theirs.
+  llvm::SmallPtrSet<Operation *, 8> kept;
+  for (LaneImage &image : decision.images)
+    emitImage(OpBuilder(outer), image, blocks, decision.block, kept);
   builder.setInsertionPointToStart(lanes.getBody());
   AffineExpr sum = builder.getAffineDimExpr(0) + builder.getAffineDimExpr(1);
   auto index = AffineApplyOp::create(
       builder, loc, AffineMap::get(2, 0, sum),
       ValueRange{blocks.getInductionVar(), lanes.getInductionVar()});
-  lanes.getInductionVar().replaceAllUsesExcept(index, index);
+  kept.insert(index);
+  lanes.getInductionVar().replaceAllUsesExcept(index, kept);
   // Erases the sum where all its users have taken it in.
   composeIndices(lanes);
 }
@@ -245,9 +463,14 @@ struct BlockLanesPass : impl::BlockLanesBase<BlockLanesPass> {
           << arg("block", decision.block)
           << arg("row-bytes",
                  int64_t(decision.rowBytes * double(decision.block)) +
-                     int64_t(decision.sharedRowBytes));
+                     int64_t(decision.sharedRowBytes))
+          << arg("images", decision.images.size());
       apply(decision);
     }
+    if (llvm::any_of(decisions, [](const Decision &decision) {
+          return !decision.images.empty();
+        }))
+      dropUnitLoops(getOperation());
     numApplied += decisions.size();
   }
 
@@ -270,19 +493,36 @@ struct BlockLanesPass : impl::BlockLanesBase<BlockLanesPass> {
             double(decision.sharedElementBytes) <=
         size * elementShare)
       return "windows of all lanes stay in the first cache";
+    findImages(decision);
+    decision.block = chooseBlock(decision, trips, size);
+    if (decision.block == 0 && !decision.images.empty()) {
+      decision.images.clear();
+      decision.block = chooseBlock(decision, trips, size);
+    }
+    if (decision.block == 0)
+      return "no block of lanes divides them and fits the first cache";
+    return whyNotParallel(decision.loops, decision.loops.front(), dependences);
+  }
+
+  /// The largest block that fits, or 0; with images of its own one of two cache
+  /// lines, next to which more would only take room.
+  int64_t chooseBlock(const Decision &decision, int64_t trips, double size) {
+    double imageBytes = 0;
+    for (const LaneImage &image : decision.images)
+      imageBytes += image.bytesOfLane();
+    int64_t found = 0;
     int64_t unit = countLanes(decision.accesses, vectorWidthBits / 8);
     for (int64_t block = unit; block < trips; block += unit) {
       double touched =
           decision.rowBytes * double(block) + double(decision.sharedRowBytes);
       if (trips % block == 0 && touched <= size &&
-          touched <= setSlack * size *
-                         getSetsAtReach(decision.accesses,
-                                        decision.loops.front(), lanes, block))
-        decision.block = block;
+          imageBytes * double(block) <= imageShare * size &&
+          touched <= setSlack * size * getSetsAtReach(decision, block))
+        found = block;
+      if (!decision.images.empty() && found >= linesOfImage * unit)
+        break;
     }
-    if (decision.block == 0)
-      return "no block of lanes divides them and fits the first cache";
-    return whyNotParallel(decision.loops, decision.loops.front(), dependences);
+    return found;
   }
 };
 } // namespace

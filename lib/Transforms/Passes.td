@@ -253,7 +253,9 @@ def BlockLanes : Pass<"polynest-block-lanes", "mlir::func::FuncOp"> {
     weights of all channels. Where that leaves no room in the first cache, the
     loop over channels is cut into blocks, and the loop over blocks put outside
     of those along which windows slide: weights and rows of windows of one block
-    stay in that cache.
+    stay in that cache. A padded image of all channels that only this nest reads
+    becomes one of each block, filled at its sides and copied in the loop over
+    blocks.
 
     Before: `affine.for %n, %y, %x, %c = 0 to 384: for %s, %t
             x[%n, %y + %s, %x + %t, %c] * w[%s, %t, %c]`
@@ -267,7 +269,11 @@ def BlockLanes : Pass<"polynest-block-lanes", "mlir::func::FuncOp"> {
     row of results touches fits the first cache, and those of its sets in which
     columns lie that are a power of two apart. Declines where there is none, or
     what one element of all lanes touches fits half of that cache: weights then
-    stay there. What was cut fits, and is left by a second run.
+    stay there. With a padded image it is two vectors or lines, or one where two
+    do not fit; of the image, up to four times the cache. Images stay as they are
+    where what they are copied from is written before the nest is done, channels
+    are not their last index as they are, or it would be copied several times.
+    What was cut fits, and is left by a second run.
   }];
   let options = [
     Option<"vectorWidthBits", "vector-width-bits", "int64_t", /*default=*/"256",

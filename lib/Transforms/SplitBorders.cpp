@@ -28,6 +28,7 @@
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
+#include "Transforms/PaddedImage.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -53,39 +54,6 @@ static constexpr llvm::StringLiteral passName = "split-borders";
 static constexpr double mostReads = 256;
 
 namespace {
-/// Indices [low, high) of one dimension.
-struct Range {
-  int64_t low = 0, high = 0;
-  int64_t size() const { return std::max<int64_t>(high - low, 0); }
-};
-
-/// A private buffer that is filled, overwritten in part and read.
-struct PaddedImage {
-  Operation *alloc = nullptr;
-  AffineStoreOp fill, copy;
-  AffineLoadOp source;
-  SmallVector<AffineLoadOp, 4> reads;
-  /// The nests of the stores and of the reads.
-  Operation *fillNest = nullptr, *copyNest = nullptr;
-  AffineForOp consumer;
-  /// What is overwritten of each dimension, by which loop (null for an index
-  /// that stands still), and what is added to its variable.
-  SmallVector<Range, 4> box;
-  SmallVector<AffineForOp, 4> loops;
-  SmallVector<int64_t, 4> offsets;
-
-  /// What the copy loads, over variables of `loops` and values from outside.
-  AffineMap sourceMap;
-  SmallVector<Value> sourceOperands;
-
-  MemRefType type() const {
-    return cast<MemRefType>(Value(alloc->getResult(0)).getType());
-  }
-  bool hasBorder(unsigned d) const {
-    return box[d].low != 0 || box[d].high != type().getDimSize(d);
-  }
-};
-
 /// Index `step` * variable + [least, most] of one read.
 struct WindowIndex {
   int64_t step = 0, least = 0, most = 0;
@@ -118,166 +86,6 @@ struct Decision {
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
-
-/// True if the value is there before `nest` begins.
-static bool isOutside(Value value, Operation *nest) {
-  return !nest->isAncestor(value.getParentBlock()->getParentOp());
-}
-
-/// What the store of the copy overwrites; false if that is no box.
-static bool findBox(PaddedImage &image) {
-  SmallVector<Access, 1> accesses;
-  collectAccesses(image.copy, accesses);
-  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
-    return false;
-  SmallVector<AffineForOp, 6> around =
-      getLoopsAround(image.copy, image.copyNest);
-  for (AffineForOp loop : around)
-    if (!loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
-        loop.getNumIterOperands() != 0 || getTripCount(loop).value_or(0) == 0)
-      return false;
-  const AffineValueMap &map = accesses[0].map;
-  for (unsigned d = 0; d < map.getNumResults(); ++d) {
-    SmallVector<int64_t, 8> flat = getCoefficients(map, d);
-    if (flat.empty())
-      return false;
-    AffineForOp loop;
-    for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
-      if (factor == 0)
-        continue;
-      AffineForOp owner = getForInductionVarOwner(operand);
-      if (factor != 1 || loop || !llvm::is_contained(around, owner) ||
-          llvm::is_contained(image.loops, owner))
-        return false;
-      loop = owner;
-    }
-    int64_t offset = flat.back();
-    image.loops.push_back(loop);
-    image.offsets.push_back(offset);
-    image.box.push_back(loop ? Range{loop.getConstantLowerBound() + offset,
-                                     loop.getConstantUpperBound() + offset}
-                             : Range{offset, offset + 1});
-  }
-  return !around.empty();
-}
-
-/// What the copy loads; false where that does not follow from its loops.
-static bool findSource(PaddedImage &image) {
-  SmallVector<Access, 1> accesses;
-  collectAccesses(image.source, accesses);
-  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
-    return false;
-  AffineValueMap &map = accesses[0].map;
-  image.sourceMap = map.getAffineMap();
-  image.sourceOperands.assign(map.getOperands().begin(),
-                              map.getOperands().end());
-  return llvm::all_of(image.sourceOperands, [&](Value operand) {
-    AffineForOp loop = getForInductionVarOwner(operand);
-    return (loop && llvm::is_contained(image.loops, loop)) ||
-           isOutside(operand, image.copyNest);
-  });
-}
-
-/// True if each element is filled before it is overwritten: the nests stand one
-/// behind the other, also within loops around both that sweep one dimension.
-static bool isFilledBefore(PaddedImage &image) {
-  if (image.fillNest != image.copyNest)
-    return image.fillNest->isBeforeInBlock(image.copyNest);
-  SmallVector<Access, 1> accesses;
-  collectAccesses(image.fill, accesses);
-  if (accesses.size() != 1 || !accesses[0].isAffine())
-    return false;
-  Operation *common = image.fillNest;
-  while (true) {
-    auto loop = dyn_cast<AffineForOp>(common);
-    if (!loop)
-      return false;
-    const AffineValueMap &map = accesses[0].map;
-    auto place = llvm::find(image.loops, loop);
-    bool isSwept = false;
-    if (place != image.loops.end()) {
-      unsigned d = place - image.loops.begin();
-      auto dim = dyn_cast<AffineDimExpr>(map.getAffineMap().getResult(d));
-      isSwept = dim && image.offsets[d] == 0 &&
-                map.getOperand(dim.getPosition()) == loop.getInductionVar();
-    }
-    if (!isSwept && getTripCount(loop) != uint64_t(1))
-      return false;
-    Operation *first = loop.getBody()->findAncestorOpInBlock(*image.fill);
-    Operation *second = loop.getBody()->findAncestorOpInBlock(*image.copy);
-    if (first != second)
-      return first->isBeforeInBlock(second);
-    common = first;
-  }
-}
-
-/// True if nothing writes to the source of the copy from the copy on until
-/// `consumer` is done.
-static bool isSourceKept(const PaddedImage &image) {
-  Value memref = AffineLoadOp(image.source).getMemRef();
-  SmallVector<Access, 8> accesses;
-  for (Operation *op = image.copyNest;; op = op->getNextNode()) {
-    accesses.clear();
-    collectAccesses(op, accesses);
-    for (const Access &access : accesses)
-      if (access.isWrite && (!access.memref || mayAlias(access.memref, memref)))
-        return false;
-    if (op == image.consumer)
-      return true;
-  }
-}
-
-/// The image that `alloc` holds, if all its uses are those of one.
-static std::optional<PaddedImage> matchImage(Operation *alloc) {
-  PaddedImage image;
-  image.alloc = alloc;
-  MemRefType type = image.type();
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-      type.getRank() == 0)
-    return std::nullopt;
-  SmallVector<AffineStoreOp, 2> stores;
-  for (Operation *user : alloc->getUsers()) {
-    if (auto load = dyn_cast<AffineLoadOp>(user)) {
-      image.reads.push_back(load);
-      continue;
-    }
-    auto store = dyn_cast<AffineStoreOp>(user);
-    if (!store || store.getValueToStore() == alloc->getResult(0))
-      return std::nullopt;
-    stores.push_back(store);
-  }
-  if (stores.size() != 2 || image.reads.empty())
-    return std::nullopt;
-  for (AffineStoreOp store : stores) {
-    auto load = store.getValueToStore().getDefiningOp<AffineLoadOp>();
-    if (load && load->getBlock() == store->getBlock() && !image.copy) {
-      image.copy = store;
-      image.source = load;
-    } else {
-      image.fill = store;
-    }
-  }
-  Block *block = alloc->getBlock();
-  auto nestOf = [&](Operation *op) {
-    return block->findAncestorOpInBlock(*op);
-  };
-  if (!image.copy || !image.fill)
-    return std::nullopt;
-  image.fillNest = nestOf(image.fill);
-  image.copyNest = nestOf(image.copy);
-  image.consumer = dyn_cast_or_null<AffineForOp>(nestOf(image.reads.front()));
-  if (!image.fillNest || !image.copyNest || !image.consumer ||
-      !isOutside(image.fill.getValueToStore(), image.fillNest) ||
-      !isOutside(image.source.getMemRef(), image.copyNest) ||
-      !image.copyNest->isBeforeInBlock(image.consumer))
-    return std::nullopt;
-  for (AffineLoadOp read : image.reads)
-    if (nestOf(read) != image.consumer)
-      return std::nullopt;
-  return findBox(image) && findSource(image) && isFilledBefore(image)
-             ? std::optional(image)
-             : std::nullopt;
-}
 
 /// How `read` moves along dimension `d` with the outermost of `loops` that
 /// moves it; sets `rows` to that or fails where `rows` is another one.
@@ -476,55 +284,6 @@ static double countReads(const PaddedImage &image) {
 // Transform
 //===----------------------------------------------------------------------===//
 
-/// A loop over each range; gives their variables.
-static SmallVector<Value, 4> emitLoops(OpBuilder &builder, Location loc,
-                                       ArrayRef<Range> ranges) {
-  SmallVector<Value, 4> ivs;
-  for (const Range &range : ranges) {
-    auto loop = AffineForOp::create(builder, loc, range.low, range.high);
-    ivs.push_back(loop.getInductionVar());
-    builder.setInsertionPointToStart(loop.getBody());
-  }
-  return ivs;
-}
-
-/// Loads from the source of the copy what the image has at `indices`, a map of
-/// `operands`.
-static Value loadSource(OpBuilder &builder, const PaddedImage &image,
-                        AffineMap indices, ValueRange operands) {
-  AffineLoadOp source = image.source;
-  unsigned dims = indices.getNumDims(), symbols = indices.getNumSymbols();
-  SmallVector<Value> values(operands.take_front(dims)),
-      last(operands.drop_front(dims));
-  SmallVector<AffineExpr> newDims, newSymbols;
-  for (unsigned i = 0; i < image.sourceOperands.size(); ++i) {
-    Value operand = image.sourceOperands[i];
-    const auto *place = llvm::find_if(image.loops, [&](AffineForOp loop) {
-      return loop && loop.getInductionVar() == operand;
-    });
-    bool isDim = i < image.sourceMap.getNumDims();
-    AffineExpr index;
-    if (place != image.loops.end()) {
-      unsigned d = place - image.loops.begin();
-      index = indices.getResult(d) - image.offsets[d];
-    } else if (isDim) {
-      index = builder.getAffineDimExpr(dims++);
-      values.push_back(operand);
-    } else {
-      index = builder.getAffineSymbolExpr(symbols++);
-      last.push_back(operand);
-    }
-    (isDim ? newDims : newSymbols).push_back(index);
-  }
-  values.append(last);
-  AffineMap map =
-      image.sourceMap.replaceDimsAndSymbols(newDims, newSymbols, dims, symbols);
-  fullyComposeAffineMapAndOperands(&map, &values);
-  canonicalizeMapAndOperands(&map, &values);
-  return AffineLoadOp::create(builder, source.getLoc(), source.getMemRef(), map,
-                              values);
-}
-
 /// A padded buffer of what the piece reads, filled and copied.
 static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
                         const Piece &piece) {
@@ -542,10 +301,9 @@ static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
                                          old.getAlignmentAttr());
   {
     OpBuilder::InsertionGuard guard(builder);
-    AffineStoreOp fill = image.fill;
-    SmallVector<Value, 4> ivs = emitLoops(builder, fill.getLoc(), filled);
-    AffineStoreOp::create(builder, fill.getLoc(), fill.getValueToStore(),
-                          buffer, ivs);
+    Location loc = AffineStoreOp(image.fills.front()).getLoc();
+    SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
+    AffineStoreOp::create(builder, loc, image.padding(), buffer, ivs);
   }
   if (llvm::any_of(copied,
                    [](const Range &range) { return range.size() == 0; }))
@@ -560,27 +318,6 @@ static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
   Value element = loadSource(builder, image, map, ivs);
   AffineStoreOp::create(builder, copy.getLoc(), element, buffer, ivs);
   return buffer;
-}
-
-/// Removes an operation, and then the loops around it that do nothing more.
-static void eraseWithLoops(Operation *op) {
-  while (true) {
-    Operation *parent = op->getParentOp();
-    op->erase();
-    auto loop = dyn_cast<AffineForOp>(parent);
-    if (!loop || loop.getNumResults() != 0)
-      return;
-    SmallVector<Operation *, 8> left;
-    for (Operation &other : loop.getBody()->without_terminator())
-      left.push_back(&other);
-    for (Operation *other : llvm::reverse(left))
-      if (other->use_empty() && other->getNumRegions() == 0 &&
-          (isa<AffineLoadOp>(other) || isMemoryEffectFree(other)))
-        other->erase();
-    if (!loop.getBody()->without_terminator().empty())
-      return;
-    op = loop;
-  }
 }
 
 static void setRows(AffineForOp loop, Range rows) {
@@ -619,9 +356,7 @@ static void apply(Decision &decision) {
                    SmallVector<Value>(read.getMapOperands())));
     read.erase();
   }
-  eraseWithLoops(image.copy);
-  eraseWithLoops(image.fill);
-  image.alloc->erase();
+  eraseImage(image);
 }
 
 namespace {
@@ -637,7 +372,7 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
     getOperation().walk(
         [&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     for (memref::AllocOp alloc : allocs) {
-      std::optional<PaddedImage> image = matchImage(alloc);
+      std::optional<PaddedImage> image = matchPaddedImage(alloc);
       if (!image)
         continue;
       Decision decision{std::move(*image), {}, {}};

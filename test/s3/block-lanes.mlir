@@ -1,8 +1,10 @@
 // Properties: windows slide over a block of channels at a time (@rows); batches
 // stay outside, of unknown number too, and so do loops that begin elsewhere
 // (@batch); what does not move with the channels counts once, and conditions and
-// indices move with them (@maximum); the widest element counts (@wide). A second
-// run changes nothing.
+// indices move with them (@maximum); the widest element counts (@wide). A padded
+// image becomes one of each block (@padded); not one whose source is written
+// before the reads are done (@written) or that is read for every batch
+// (@shared), and it stays. A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-lanes{l1-size-kib=4 vector-width-bits=512}))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-lanes{l1-size-kib=4 vector-width-bits=512}))' | diff %t.once -
@@ -129,6 +131,177 @@ func.func @wide(%x: memref<33x56xf32>, %w: memref<4x56xf64>, %r: memref<30x56xf6
         affine.yield %3 : f64
       }
       affine.store %s, %r[%y, %c] : memref<30x56xf64>
+    }
+  }
+  return
+}
+
+// 10 x 10 inputs, 9 weights and 8 results take 592 bytes a channel with all rows
+// of the image: 16 channels of it and no more are four times the cache.
+// CHECK-LABEL: func @padded
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[N:.+]] = 0 to 2 {
+//  CHECK-NEXT: affine.for %[[B:.+]] = 0 to 64 step 16 {
+//  CHECK-NEXT: %[[P:.+]] = memref.alloc() : memref<1x10x10x16xf32>
+// The sides: rows above and below, columns to the left and right of the rest.
+//  CHECK-NEXT: affine.for %[[X:.+]] = 0 to 10 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 16 {
+//  CHECK-NEXT: affine.store %{{.+}}, %[[P]][%{{.+}}, %{{.+}}, %[[X]], %[[C]]]
+//       CHECK: affine.for %{{.+}} = 0 to 10 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 16 {
+//       CHECK: affine.for %[[Y:.+]] = 1 to 9 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 16 {
+//  CHECK-NEXT: affine.store %{{.+}}, %[[P]][%{{.+}}, %[[Y]], %{{.+}}, %[[C]]]
+//       CHECK: affine.for %{{.+}} = 1 to 9 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 16 {
+//       CHECK: affine.for %[[Y:.+]] = 1 to 9 {
+//  CHECK-NEXT: affine.for %[[X:.+]] = 1 to 9 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 16 {
+//  CHECK-NEXT: %[[V:.+]] = affine.load %{{.+}}[%[[N]], %[[Y]] - 1, %[[X]] - 1, %[[C]] + %[[B]]]
+//  CHECK-NEXT: affine.store %[[V]], %[[P]][%{{.+}}, %[[Y]], %[[X]], %[[C]]]
+//       CHECK: affine.for %[[Y:.+]] = 0 to 8 {
+//  CHECK-NEXT: affine.for %[[X:.+]] = 0 to 8 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 16 {
+//       CHECK: affine.load %[[P]][0, %[[Y]] + %{{.+}}, %[[X]] + %{{.+}}, %[[C]]]
+//       CHECK: affine.load %{{.+}}[%{{.+}}, %{{.+}}, %[[B]] + %[[C]]]
+func.func @padded(%x: memref<2x8x8x64xf32>, %w: memref<3x3x64xf32>, %r: memref<2x8x8x64xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x10x10x64xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 10 {
+      affine.for %z = 0 to 10 {
+        affine.for %c = 0 to 64 {
+          affine.store %zero, %p[%n, %y, %z, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %0 = affine.load %x[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+          affine.store %0, %p[%n, %y + 1, %z + 1, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %s = affine.for %a = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %t = affine.for %b = 0 to 3 iter_args(%t0 = %s0) -> f32 {
+              %0 = affine.load %p[%n, %y + %a, %z + %b, %c] : memref<2x10x10x64xf32>
+              %1 = affine.load %w[%a, %b, %c] : memref<3x3x64xf32>
+              %2 = arith.mulf %0, %1 : f32
+              %3 = arith.addf %t0, %2 : f32
+              affine.yield %3 : f32
+            }
+            affine.yield %t : f32
+          }
+          affine.store %s, %r[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @written
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<2x10x10x64xf32>
+//       CHECK: affine.for %[[B:.+]] = 0 to 64 step 16 {
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.load %[[P]][{{.+}}, %[[B]] + %{{.+}}]
+func.func @written(%x: memref<2x8x8x64xf32> {polynest.mutable}, %w: memref<3x3x64xf32>, %r: memref<2x8x8x64xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x10x10x64xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 10 {
+      affine.for %z = 0 to 10 {
+        affine.for %c = 0 to 64 {
+          affine.store %zero, %p[%n, %y, %z, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %0 = affine.load %x[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+          affine.store %0, %p[%n, %y + 1, %z + 1, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.store %zero, %x[0, 3, 3, 3] : memref<2x8x8x64xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %s = affine.for %a = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %t = affine.for %b = 0 to 3 iter_args(%t0 = %s0) -> f32 {
+              %0 = affine.load %p[%n, %y + %a, %z + %b, %c] : memref<2x10x10x64xf32>
+              %1 = affine.load %w[%a, %b, %c] : memref<3x3x64xf32>
+              %2 = arith.mulf %0, %1 : f32
+              %3 = arith.addf %t0, %2 : f32
+              affine.yield %3 : f32
+            }
+            affine.yield %t : f32
+          }
+          affine.store %s, %r[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @shared
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<2x10x10x64xf32>
+//       CHECK: affine.for %[[B:.+]] = 0 to 64 step 16 {
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.load %[[P]][{{.+}}, %[[B]] + %{{.+}}]
+func.func @shared(%x: memref<2x8x8x64xf32>, %w: memref<3x3x64xf32>, %r: memref<2x8x8x64xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<2x10x10x64xf32>
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 10 {
+      affine.for %z = 0 to 10 {
+        affine.for %c = 0 to 64 {
+          affine.store %zero, %p[%n, %y, %z, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %0 = affine.load %x[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+          affine.store %0, %p[%n, %y + 1, %z + 1, %c] : memref<2x10x10x64xf32>
+        }
+      }
+    }
+  }
+  affine.for %n = 0 to 2 {
+    affine.for %y = 0 to 8 {
+      affine.for %z = 0 to 8 {
+        affine.for %c = 0 to 64 {
+          %s = affine.for %a = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+            %t = affine.for %b = 0 to 3 iter_args(%t0 = %s0) -> f32 {
+              %0 = affine.load %p[1, %y + %a, %z + %b, %c] : memref<2x10x10x64xf32>
+              %1 = affine.load %w[%a, %b, %c] : memref<3x3x64xf32>
+              %2 = arith.mulf %0, %1 : f32
+              %3 = arith.addf %t0, %2 : f32
+              affine.yield %3 : f32
+            }
+            affine.yield %t : f32
+          }
+          affine.store %s, %r[%n, %y, %z, %c] : memref<2x8x8x64xf32>
+        }
+      }
     }
   }
   return

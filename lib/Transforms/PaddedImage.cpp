@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Transforms/PaddedImage.cpp: see the header.
+
+#include "Transforms/PaddedImage.h"
+
+#include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
+#include "Transforms/NestUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::affine;
+
+namespace polynest {
+
+/// True if the value is there before `nest` begins.
+static bool isOutside(Value value, Operation *nest) {
+  return !nest->isAncestor(value.getParentBlock()->getParentOp());
+}
+
+/// What the store of the copy overwrites; false if that is no box.
+static bool findBox(PaddedImage &image) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(image.copy, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
+    return false;
+  SmallVector<AffineForOp, 6> around =
+      getLoopsAround(image.copy, image.copyNest);
+  for (AffineForOp loop : around)
+    if (!loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
+        loop.getNumIterOperands() != 0 || getTripCount(loop).value_or(0) == 0)
+      return false;
+  const AffineValueMap &map = accesses[0].map;
+  for (unsigned d = 0; d < map.getNumResults(); ++d) {
+    SmallVector<int64_t, 8> flat = getCoefficients(map, d);
+    if (flat.empty())
+      return false;
+    AffineForOp loop;
+    for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
+      if (factor == 0)
+        continue;
+      AffineForOp owner = getForInductionVarOwner(operand);
+      if (factor != 1 || loop || !llvm::is_contained(around, owner) ||
+          llvm::is_contained(image.loops, owner))
+        return false;
+      loop = owner;
+    }
+    int64_t offset = flat.back();
+    image.loops.push_back(loop);
+    image.offsets.push_back(offset);
+    image.box.push_back(loop ? Range{loop.getConstantLowerBound() + offset,
+                                     loop.getConstantUpperBound() + offset}
+                             : Range{offset, offset + 1});
+  }
+  return !around.empty();
+}
+
+/// What the copy loads; false where that does not follow from its loops.
+static bool findSource(PaddedImage &image) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(image.source, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
+    return false;
+  AffineValueMap &map = accesses[0].map;
+  image.sourceMap = map.getAffineMap();
+  image.sourceOperands.assign(map.getOperands().begin(),
+                              map.getOperands().end());
+  return llvm::all_of(image.sourceOperands, [&](Value operand) {
+    AffineForOp loop = getForInductionVarOwner(operand);
+    return (loop && llvm::is_contained(image.loops, loop)) ||
+           isOutside(operand, image.copyNest);
+  });
+}
+
+/// True if each element is filled before it is overwritten: the nests stand one
+/// behind the other, also within loops around both that sweep one dimension.
+static bool isFilledBefore(const PaddedImage &image, AffineStoreOp fill,
+                           Operation *fillNest) {
+  if (fillNest != image.copyNest)
+    return fillNest->isBeforeInBlock(image.copyNest);
+  SmallVector<Access, 1> accesses;
+  collectAccesses(fill, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return false;
+  Operation *common = fillNest;
+  while (true) {
+    auto loop = dyn_cast<AffineForOp>(common);
+    if (!loop)
+      return false;
+    const AffineValueMap &map = accesses[0].map;
+    const auto *place = llvm::find(image.loops, loop);
+    bool isSwept = false;
+    if (place != image.loops.end()) {
+      unsigned d = place - image.loops.begin();
+      auto dim = dyn_cast<AffineDimExpr>(map.getAffineMap().getResult(d));
+      isSwept = dim && image.offsets[d] == 0 &&
+                map.getOperand(dim.getPosition()) == loop.getInductionVar();
+    }
+    if (!isSwept && getTripCount(loop) != uint64_t(1))
+      return false;
+    Operation *first = loop.getBody()->findAncestorOpInBlock(*fill);
+    Operation *second =
+        loop.getBody()->findAncestorOpInBlock(*AffineStoreOp(image.copy));
+    if (first != second)
+      return first->isBeforeInBlock(second);
+    common = first;
+  }
+}
+
+bool isSourceKept(const PaddedImage &image) {
+  Value memref = AffineLoadOp(image.source).getMemRef();
+  SmallVector<Access, 8> accesses;
+  for (Operation *op = image.copyNest;; op = op->getNextNode()) {
+    accesses.clear();
+    collectAccesses(op, accesses);
+    for (const Access &access : accesses)
+      if (access.isWrite && (!access.memref || mayAlias(access.memref, memref)))
+        return false;
+    if (op == image.consumer)
+      return true;
+  }
+}
+
+/// True if the two are one constant, or one value.
+static bool isSameValue(Value a, Value b) {
+  Attribute first, second;
+  return a == b || (matchPattern(a, m_Constant(&first)) &&
+                    matchPattern(b, m_Constant(&second)) && first == second);
+}
+
+/// Sorts the uses of the buffer; false if there are others.
+static bool findUses(PaddedImage &image) {
+  SmallVector<AffineStoreOp, 4> stores;
+  for (Operation *user : image.alloc->getUsers()) {
+    if (auto load = dyn_cast<AffineLoadOp>(user)) {
+      image.reads.push_back(load);
+      continue;
+    }
+    auto store = dyn_cast<AffineStoreOp>(user);
+    if (!store || store.getValueToStore() == image.alloc->getResult(0))
+      return false;
+    stores.push_back(store);
+  }
+  for (AffineStoreOp store : stores) {
+    auto load = store.getValueToStore().getDefiningOp<AffineLoadOp>();
+    if (load && load->getBlock() == store->getBlock() && !image.copy) {
+      image.copy = store;
+      image.source = load;
+    } else {
+      image.fills.push_back(store);
+    }
+  }
+  return image.copy && !image.fills.empty() && !image.reads.empty();
+}
+
+std::optional<PaddedImage> matchPaddedImage(Operation *alloc) {
+  PaddedImage image;
+  image.alloc = alloc;
+  MemRefType type = image.type();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+      type.getRank() == 0 || !findUses(image))
+    return std::nullopt;
+  Block *block = alloc->getBlock();
+  auto nestOf = [&](Operation *op) {
+    return block->findAncestorOpInBlock(*op);
+  };
+  image.copyNest = nestOf(image.copy);
+  image.consumer = dyn_cast_or_null<AffineForOp>(nestOf(image.reads.front()));
+  if (!image.copyNest || !image.consumer ||
+      !isOutside(image.source.getMemRef(), image.copyNest) ||
+      !image.copyNest->isBeforeInBlock(image.consumer))
+    return std::nullopt;
+  for (AffineLoadOp read : image.reads)
+    if (nestOf(read) != image.consumer)
+      return std::nullopt;
+  if (!findBox(image) || !findSource(image))
+    return std::nullopt;
+  for (AffineStoreOp fill : image.fills) {
+    Operation *nest = nestOf(fill);
+    if (!nest || !isOutside(fill.getValueToStore(), nest) ||
+        !isSameValue(fill.getValueToStore(), image.padding()) ||
+        !isFilledBefore(image, fill, nest))
+      return std::nullopt;
+  }
+  return image;
+}
+
+SmallVector<Value, 4> emitLoops(OpBuilder &builder, Location loc,
+                                ArrayRef<Range> ranges) {
+  SmallVector<Value, 4> ivs;
+  for (const Range &range : ranges) {
+    auto loop = AffineForOp::create(builder, loc, range.low, range.high);
+    ivs.push_back(loop.getInductionVar());
+    builder.setInsertionPointToStart(loop.getBody());
+  }
+  return ivs;
+}
+
+Value loadSource(OpBuilder &builder, const PaddedImage &image,
+                 AffineMap indices, ValueRange operands) {
+  AffineLoadOp source = image.source;
+  unsigned dims = indices.getNumDims(), symbols = indices.getNumSymbols();
+  SmallVector<Value> values(operands.take_front(dims)),
+      last(operands.drop_front(dims));
+  SmallVector<AffineExpr> newDims, newSymbols;
+  for (unsigned i = 0; i < image.sourceOperands.size(); ++i) {
+    Value operand = image.sourceOperands[i];
+    const auto *place = llvm::find_if(image.loops, [&](AffineForOp loop) {
+      return loop && loop.getInductionVar() == operand;
+    });
+    bool isDim = i < image.sourceMap.getNumDims();
+    AffineExpr index;
+    if (place != image.loops.end()) {
+      unsigned d = place - image.loops.begin();
+      index = indices.getResult(d) - image.offsets[d];
+    } else if (isDim) {
+      index = builder.getAffineDimExpr(dims++);
+      values.push_back(operand);
+    } else {
+      index = builder.getAffineSymbolExpr(symbols++);
+      last.push_back(operand);
+    }
+    (isDim ? newDims : newSymbols).push_back(index);
+  }
+  values.append(last);
+  AffineMap map =
+      image.sourceMap.replaceDimsAndSymbols(newDims, newSymbols, dims, symbols);
+  fullyComposeAffineMapAndOperands(&map, &values);
+  canonicalizeMapAndOperands(&map, &values);
+  return AffineLoadOp::create(builder, source.getLoc(), source.getMemRef(), map,
+                              values);
+}
+
+/// Removes an operation, and then the loops around it that do nothing more.
+static void eraseWithLoops(Operation *op) {
+  while (true) {
+    Operation *parent = op->getParentOp();
+    op->erase();
+    auto loop = dyn_cast<AffineForOp>(parent);
+    if (!loop || loop.getNumResults() != 0)
+      return;
+    SmallVector<Operation *, 8> left;
+    for (Operation &other : loop.getBody()->without_terminator())
+      left.push_back(&other);
+    for (Operation *other : llvm::reverse(left))
+      if (other->use_empty() && other->getNumRegions() == 0 &&
+          (isa<AffineLoadOp>(other) || isMemoryEffectFree(other)))
+        other->erase();
+    if (!loop.getBody()->without_terminator().empty())
+      return;
+    op = loop;
+  }
+}
+
+void eraseImage(PaddedImage &image) {
+  eraseWithLoops(image.copy);
+  for (AffineStoreOp fill : image.fills)
+    eraseWithLoops(fill);
+  image.alloc->erase();
+}
+
+} // namespace polynest
