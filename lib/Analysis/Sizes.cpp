@@ -6,8 +6,10 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -17,6 +19,7 @@ namespace polynest {
 static constexpr size_t kMostParts = 8;
 static constexpr unsigned kMostSteps = 512;
 static constexpr unsigned kDeepestKnown = 64;
+static constexpr size_t kDeepestLoops = 8;
 
 static SizeProduct constantProduct(int64_t factor) { return {factor, {}}; }
 static SizeProduct unknownProduct(UnknownSize size) { return {1, {size}}; }
@@ -242,9 +245,10 @@ static Value getShapeElement(Value shape, int64_t d) {
   return elements.getElements()[d];
 }
 
-/// Size `d` of what the operation makes, but for those that hand on the size of
+/// Size `d` of what an operation makes, but for those that hand on the size of
 /// an operand.
-std::optional<SizeProduct> SizeFacts::ofDefined(Operation *op, int64_t d) {
+std::optional<SizeProduct> SizeFacts::ofDefined(OpResult result, int64_t d) {
+  Operation *op = result.getOwner();
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
     return ofSize(empty.getMixedSizes()[d]);
   if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
@@ -280,6 +284,14 @@ std::optional<SizeProduct> SizeFacts::ofDefined(Operation *op, int64_t d) {
     return ofGroup(collapse.getSrc(), collapse.getReassociationIndices());
   if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
     return ofGroup(collapse.getSrc(), collapse.getReassociationIndices());
+  // What both branches know comes from outside of both.
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    SizeProduct then =
+        ofShaped(branch.thenYield().getOperand(result.getResultNumber()), d);
+    if (ofShaped(branch.elseYield().getOperand(result.getResultNumber()), d) ==
+        then)
+      return then;
+  }
   return std::nullopt;
 }
 
@@ -289,6 +301,8 @@ static Value getShapeSource(OpResult result, int64_t &d) {
   Operation *op = result.getOwner();
   if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
     return style.getTiedOpOperand(result)->get();
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return insert.getDest();
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return cast.getSource();
   if (auto cast = dyn_cast<memref::CastOp>(op))
@@ -301,6 +315,43 @@ static Value getShapeSource(OpResult result, int64_t &d) {
   return {};
 }
 
+/// The loop that carries the value, as an argument or as a result, and which of
+/// its carried values it is; null where it is none of a loop that counts.
+static std::pair<LoopLikeOpInterface, unsigned> getCarrier(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (!isa_and_nonnull<scf::ForOp, affine::AffineForOp>(op))
+    return {};
+  auto loop = cast<LoopLikeOpInterface>(op);
+  if (!argument)
+    return {loop, cast<OpResult>(value).getResultNumber()};
+  for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (carried == argument)
+      return {loop, i};
+  return {};
+}
+
+/// The size of what a loop carries, if all iterations keep the one that it
+/// starts with.
+std::optional<SizeProduct> SizeFacts::ofCarried(Value value, int64_t d) {
+  auto [loop, number] = getCarrier(value);
+  if (!loop)
+    return std::nullopt;
+  UnknownSize carried = {loop.getRegionIterArgs()[number], d};
+  for (const auto &[size, start] : carriers)
+    if (size == carried)
+      return start;
+  if (carriers.size() >= kDeepestLoops || steps == 0)
+    return std::nullopt;
+  --steps;
+  SizeProduct start = ofShaped(loop.getInits()[number], d);
+  carriers.push_back({carried, start});
+  SizeProduct next = ofShaped(loop.getYieldedValues()[number], d);
+  carriers.pop_back();
+  return next == start ? std::optional<SizeProduct>(start) : std::nullopt;
+}
+
 SizeProduct SizeFacts::ofShaped(Value value, int64_t d) {
   while (true) {
     auto type = dyn_cast<ShapedType>(value.getType());
@@ -308,6 +359,8 @@ SizeProduct SizeFacts::ofShaped(Value value, int64_t d) {
       break;
     if (!type.isDynamicDim(d))
       return constantProduct(type.getDimSize(d));
+    if (std::optional<SizeProduct> product = ofCarried(value, d))
+      return *product;
     auto result = dyn_cast<OpResult>(value);
     if (!result || steps == 0)
       break;
@@ -316,7 +369,7 @@ SizeProduct SizeFacts::ofShaped(Value value, int64_t d) {
       value = source;
       continue;
     }
-    if (std::optional<SizeProduct> product = ofDefined(result.getOwner(), d))
+    if (std::optional<SizeProduct> product = ofDefined(result, d))
       return *product;
     break;
   }

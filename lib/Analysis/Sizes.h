@@ -82,7 +82,8 @@ public:
 private:
   SizeProduct ofSize(mlir::OpFoldResult size);
   SizeProduct ofShaped(mlir::Value shaped, int64_t d);
-  std::optional<SizeProduct> ofDefined(mlir::Operation *op, int64_t d);
+  std::optional<SizeProduct> ofCarried(mlir::Value value, int64_t d);
+  std::optional<SizeProduct> ofDefined(mlir::OpResult result, int64_t d);
   std::optional<SizeProduct> ofNumber(mlir::Operation *op);
   std::optional<SizeProduct>
   ofExpression(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims);
@@ -90,6 +91,9 @@ private:
 
   /// What numbers are equal to that need not be looked at any more.
   llvm::DenseMap<std::pair<void *, int64_t>, SizeProduct> known;
+  /// Sizes of what loops carry that are being looked at, and those they start
+  /// with: they have these if all that is looked at turns out to keep them.
+  llvm::SmallVector<std::pair<UnknownSize, SizeProduct>> carriers;
   /// Steps left for the question at hand.
   unsigned steps = 0;
 };

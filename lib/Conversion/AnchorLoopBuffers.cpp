@@ -5,22 +5,27 @@
 // into the buffer that carried it before, by a
 // bufferization.materialize_in_destination of the yielded tensor in the loop's
 // argument.
-// Legal when: both have the same static shape.
+// Legal when: both have the same shape, static or proven to be equal by where
+// sizes come from and by assertions in front of the loop.
 // Profitable: otherwise each iteration allocates, and nothing is freed before
-// the entry returns. Tensors that operations make by overwriting the argument
-// lie in its buffer already. Arguments that trade places are copied too,
-// through a temporary: bufferization takes buffers that change places for one
-// and then finds conflicts that it cannot resolve. Limits: tensors of dynamic
-// size made anew, and while loops that compute carried tensors in their
-// condition, still allocate. Cost: linear in operations.
+// the entry returns; and later stages know nothing about buffers that change
+// from iteration to iteration. Tensors that operations make by overwriting the
+// argument lie in its buffer already. Arguments that trade places are copied
+// too, through a temporary: bufferization takes buffers that change places for
+// one and then finds conflicts that it cannot resolve. Limits: sizes that while
+// loops carry, and while loops that compute carried tensors in their condition,
+// still allocate. Cost: linear in operations, times the length of the chains
+// behind a size, which is bounded.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Sizes.h"
 #include "Conversion/TensorShapes.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_ANCHORLOOPBUFFERS
@@ -41,17 +46,42 @@ struct Anchor {
   Value argument;
 };
 
+namespace {
+/// Finds what to anchor, and knows which sizes are equal.
+class Anchors {
+public:
+  /// What an assertion says holds from here on.
+  void assume(cf::AssertOp assertion) { facts.assume(assertion); }
+  void visit(scf::ForOp loop, SmallVectorImpl<Anchor> &anchors);
+  void visit(scf::WhileOp loop, SmallVectorImpl<Anchor> &anchors);
+
+private:
+  bool hasSameSizes(Value a, Value b);
+  bool wantsAnchor(Value yielded, Value argument);
+
+  SizeFacts facts;
+};
+} // namespace
+
+bool Anchors::hasSameSizes(Value a, Value b) {
+  auto type = cast<RankedTensorType>(a.getType());
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.isDynamicDim(d) && !(facts.of(a, d) == facts.of(b, d)))
+      return false;
+  return true;
+}
+
 /// Whether a copy of `yielded` to `argument` is needed and allowed.
-static bool wantsAnchor(Value yielded, Value argument) {
+bool Anchors::wantsAnchor(Value yielded, Value argument) {
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   if (!type || yielded == argument || yielded.getType() != type)
     return false;
   // What overwrites the argument is in its buffer, or in a copy of it where
   // the argument is still read; an anchor would only add a conflict.
-  return type.hasStaticShape() && !keepsShape(yielded, argument);
+  return !overwrites(yielded, argument) && hasSameSizes(yielded, argument);
 }
 
-static void collectFor(scf::ForOp loop, SmallVectorImpl<Anchor> &anchors) {
+void Anchors::visit(scf::ForOp loop, SmallVectorImpl<Anchor> &anchors) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [operand, argument] :
        llvm::zip(yield->getOpOperands(), loop.getRegionIterArgs()))
@@ -61,7 +91,7 @@ static void collectFor(scf::ForOp loop, SmallVectorImpl<Anchor> &anchors) {
 
 /// In a while loop the buffer of carried value i is known in the body as the
 /// argument to which the condition forwards it.
-static void collectWhile(scf::WhileOp loop, SmallVectorImpl<Anchor> &anchors) {
+void Anchors::visit(scf::WhileOp loop, SmallVectorImpl<Anchor> &anchors) {
   scf::YieldOp yield = loop.getYieldOp();
   scf::ConditionOp condition = loop.getConditionOp();
   for (OpOperand &operand : yield->getOpOperands()) {
@@ -84,6 +114,7 @@ static void keepOldValue(const Anchor &anchor) {
     return;
   Operation *yield = anchor.yielded->getOwner();
   OpBuilder builder(yield);
+  // A copy has the sizes of what it copies.
   Value copy = bufferization::AllocTensorOp::create(
       builder, yield->getLoc(), cast<RankedTensorType>(other.getType()),
       ValueRange(), other);
@@ -103,35 +134,46 @@ namespace {
 struct AnchorLoopBuffersPass
     : impl::AnchorLoopBuffersBase<AnchorLoopBuffersPass> {
   void runOnOperation() override {
-    // Inner loops first: whether an outer one needs an anchor depends on them.
-    SmallVector<Operation *> loops;
+    Anchors collector;
+    // In program order. Inner loops come before those around them: whether an
+    // outer one needs an anchor depends on them.
+    SmallVector<Operation *> work;
     getOperation()->walk([&](Operation *op) {
       bool carriesTensor =
           llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
-      if (isa<scf::ForOp, scf::WhileOp>(op) && carriesTensor)
-        loops.push_back(op);
+      // An assertion in a branch says nothing about what is outside.
+      if ((isa<scf::ForOp, scf::WhileOp>(op) && carriesTensor) ||
+          (isa<cf::AssertOp>(op) && isa<func::FuncOp>(op->getParentOp())))
+        work.push_back(op);
     });
-    for (Operation *op : loops) {
-      SmallVector<Anchor> anchors;
-      if (auto loop = dyn_cast<scf::ForOp>(op))
-        collectFor(loop, anchors);
+    for (Operation *op : work) {
+      if (auto assertion = dyn_cast<cf::AssertOp>(op))
+        collector.assume(assertion);
       else
-        collectWhile(cast<scf::WhileOp>(op), anchors);
-      for (const Anchor &anchor : anchors)
-        keepOldValue(anchor);
-      for (const Anchor &anchor : anchors)
-        apply(anchor);
-      if (anchors.empty()) {
-        ++numDeclined;
-        remark(RemarkKind::Declined, op->getLoc(), kPass,
-               "carried tensors stay in place or may change shape");
-      } else {
-        remark(RemarkKind::Applied, op->getLoc(), kPass,
-               "carried tensors are written to their buffers")
-            << arg("tensors", int64_t(anchors.size()));
-      }
-      numApplied += anchors.size();
+        anchorTensors(op, collector);
     }
+  }
+
+  void anchorTensors(Operation *op, Anchors &collector) {
+    SmallVector<Anchor> anchors;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      collector.visit(loop, anchors);
+    else
+      collector.visit(cast<scf::WhileOp>(op), anchors);
+    for (const Anchor &anchor : anchors)
+      keepOldValue(anchor);
+    for (const Anchor &anchor : anchors)
+      apply(anchor);
+    if (anchors.empty()) {
+      ++numDeclined;
+      remark(RemarkKind::Declined, op->getLoc(), kPass,
+             "carried tensors stay in place or may change shape");
+      return;
+    }
+    numApplied += anchors.size();
+    remark(RemarkKind::Applied, op->getLoc(), kPass,
+           "carried tensors are written to their buffers")
+        << arg("tensors", int64_t(anchors.size()));
   }
 };
 } // namespace

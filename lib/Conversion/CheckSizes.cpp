@@ -176,7 +176,11 @@ Extent SizeSource::ofDim(Value value, int64_t d) {
       value = transpose.getIn();
       continue;
     } else if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+      // Dimensions of one element change nothing.
       ReassociationIndices group = collapse.getReassociationIndices()[d];
+      MemRefType source = collapse.getSrcType();
+      llvm::erase_if(group,
+                     [&](int64_t i) { return source.getDimSize(i) == 1; });
       if (group.size() != 1)
         break;
       value = collapse.getSrc();

@@ -536,9 +536,11 @@ def ConvertToLlvm : Pass<"polynest-convert-to-llvm", "mlir::ModuleOp"> {
 def AnchorLoopBuffers : Pass<"polynest-anchor-loop-buffers"> {
   let summary = "Keep tensors that loops carry in one buffer";
   let description = [{
-    Before bufferization: a tensor of static shape that an iteration of an
-    `scf.for` or `scf.while` makes anew is written into the loop's argument, so
-    that the loop needs one buffer and not one an iteration. Tensors made by
+    Before bufferization: a tensor that an iteration of an `scf.for` or
+    `scf.while` makes anew is written into the loop's argument, so that the loop
+    needs one buffer and not one an iteration. Both have the same shape: sizes
+    that are not known are proven to be equal, by where they come from and by
+    assertions in front of the loop. Tensors made by
     overwriting the argument are left. Arguments that trade places are copied
     through a temporary, since bufferization takes them for one buffer.
 

@@ -96,7 +96,9 @@ static bool hasSizesOf(tensor::EmptyOp empty, Value argument) {
   return true;
 }
 
-static bool keepsShape(Value value, Value argument, unsigned depth) {
+/// `mayBeNew` says that tensors made anew with its sizes count, too.
+static bool keepsShape(Value value, Value argument, bool mayBeNew,
+                       unsigned depth) {
   for (unsigned length = 0; length < kLongestChain; ++length) {
     if (value == argument)
       return true;
@@ -108,17 +110,17 @@ static bool keepsShape(Value value, Value argument, unsigned depth) {
     if (Value source = getShapeSource(result)) {
       value = source;
     } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
-      return hasSizesOf(empty, argument);
+      return mayBeNew && hasSizesOf(empty, argument);
     } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {
       value = cast.getSource();
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       return keepsShape(branch.thenYield().getOperand(number), argument,
-                        depth + 1) &&
+                        mayBeNew, depth + 1) &&
              keepsShape(branch.elseYield().getOperand(number), argument,
-                        depth + 1);
+                        mayBeNew, depth + 1);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       if (!keepsShape(loop.getYieldedValues()[number],
-                      loop.getRegionIterArg(number), depth + 1))
+                      loop.getRegionIterArg(number), mayBeNew, depth + 1))
         return false;
       value = loop.getInitArgs()[number];
     } else {
@@ -129,7 +131,11 @@ static bool keepsShape(Value value, Value argument, unsigned depth) {
 }
 
 bool keepsShape(Value value, Value argument) {
-  return keepsShape(value, argument, 0);
+  return keepsShape(value, argument, true, 0);
+}
+
+bool overwrites(Value value, Value argument) {
+  return keepsShape(value, argument, false, 0);
 }
 
 namespace {

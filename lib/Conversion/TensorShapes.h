@@ -12,6 +12,10 @@ namespace polynest {
 /// branches and loops of those.
 bool keepsShape(mlir::Value value, mlir::Value argument);
 
+/// True if these operations overwrite the argument itself: `value` then lies in
+/// its buffer.
+bool overwrites(mlir::Value value, mlir::Value argument);
+
 /// Sizes of what an scf.for carries without changing its shape are sizes of the
 /// initial value; those that both sides of an scf.if give are the branch's.
 void populateDimOfLoopPatterns(mlir::RewritePatternSet &patterns);

@@ -124,12 +124,13 @@ def test_batch_of_none():
         close(compiled(model)(x), model(x))
 
 
-def test_unknown_sizes():
-    model = layer("lstm", bidirectional=True)
+@pytest.mark.parametrize("inputs, width", [(5, 7), (48, 64)])
+def test_unknown_sizes(inputs, width):
+    model = layer("lstm", inputs, width, bidirectional=True)
     with torch.no_grad():
         function = compiled(model, dynamic=True)
         for time, batch in ((3, 2), (7, 5), (2, 4)):
-            x = torch.randn(time, batch, 5)
+            x = torch.randn(time, batch, inputs)
             close(function(x), model(x))
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
     assert len(torch_backend.reports()) == 1

@@ -1,6 +1,7 @@
 // Properties: a carried tensor made anew is written to its buffer (@fresh,
-// @while_loop), so that there is one; one made by overwriting the argument is
-// there already (@kept, @in_place, @nested); arguments that trade places are
+// @while_loop), so that there is one, also where its size is not known but equal
+// by where it comes from (@dynamic) or by an assertion in front (@asserted); one
+// made by overwriting the argument is there already (@kept, @in_place, @nested); arguments that trade places are
 // read before either is overwritten (@swap).
 // RUN: polynest-opt %s --polynest-anchor-loop-buffers | FileCheck %s
 // RUN: polynest-opt %s --polynest-anchor-loop-buffers > %t.once
@@ -42,6 +43,54 @@ func.func @kept(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %c1 = arith.constant 1 : index
   %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<?xf32> {
     %t = linalg.exp ins(%x : tensor<?xf32>) outs(%a : tensor<?xf32>)
+      -> tensor<?xf32>
+    scf.yield %t : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+
+// CHECK-LABEL: func @dynamic
+//       CHECK: scf.for {{.*}} iter_args(%[[A:.+]] = %{{.+}}, %[[B:.+]] = %{{.+}})
+//       CHECK: %[[T:.+]] = linalg.exp ins(%[[B]]
+//       CHECK: %[[U:.+]] = linalg.exp ins(%[[A]]
+//   CHECK-DAG: bufferization.materialize_in_destination %[[T]] in %[[A]]
+//   CHECK-DAG: bufferization.materialize_in_destination %[[U]] in %[[B]]
+//       CHECK: scf.yield
+func.func @dynamic(%m: index, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f32
+  %i0 = tensor.empty(%m) : tensor<?xf32>
+  %i = linalg.fill ins(%z : f32) outs(%i0 : tensor<?xf32>) -> tensor<?xf32>
+  %j = linalg.fill ins(%z : f32) outs(%i0 : tensor<?xf32>) -> tensor<?xf32>
+  %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i, %b = %j)
+      -> (tensor<?xf32>, tensor<?xf32>) {
+    %d = tensor.dim %b, %c0 : tensor<?xf32>
+    %e = tensor.empty(%d) : tensor<?xf32>
+    %t = linalg.exp ins(%b : tensor<?xf32>) outs(%e : tensor<?xf32>)
+      -> tensor<?xf32>
+    %u = linalg.exp ins(%a : tensor<?xf32>) outs(%e : tensor<?xf32>)
+      -> tensor<?xf32>
+    scf.yield %t, %u : tensor<?xf32>, tensor<?xf32>
+  }
+  return %r#0 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func @asserted
+//       CHECK: scf.for {{.*}} iter_args(%[[A:.+]] = %{{.+}})
+//       CHECK: bufferization.materialize_in_destination %{{.+}} in %[[A]]
+//       CHECK: scf.yield
+func.func @asserted(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index)
+    -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %dx = tensor.dim %x, %c0 : tensor<?xf32>
+  %dy = tensor.dim %y, %c0 : tensor<?xf32>
+  %same = arith.cmpi eq, %dx, %dy : index
+  cf.assert %same, "sizes differ"
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<?xf32> {
+    %e = tensor.empty(%dy) : tensor<?xf32>
+    %t = linalg.exp ins(%a : tensor<?xf32>) outs(%e : tensor<?xf32>)
       -> tensor<?xf32>
     scf.yield %t : tensor<?xf32>
   }

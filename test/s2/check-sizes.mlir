@@ -54,6 +54,18 @@ func.func @static(%x: memref<4xf32>, %y: memref<4xf32>)
   return
 }
 
+// CHECK-LABEL: func @collapsed
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @collapsed(%n: index) attributes {polynest.entry} {
+  %x = memref.alloc(%n) : memref<1x?x1x8xf32>
+  %y = memref.alloc(%n) : memref<?x8xf32>
+  %v = memref.collapse_shape %x [[0, 1, 2], [3]]
+      : memref<1x?x1x8xf32> into memref<?x8xf32>
+  linalg.exp ins(%v : memref<?x8xf32>) outs(%y : memref<?x8xf32>)
+  return
+}
+
 // CHECK-LABEL: func @same
 //   CHECK-NOT: cf.assert
 //       CHECK: return
