@@ -728,8 +728,27 @@ static bool standsStillIn(const ContractionOperand &operand, AffineForOp root,
   });
 }
 
+/// The operation of the entry's own block that the nest stands in, if it stands
+/// in loops and branches alone and the operand uses nothing that is made there;
+/// else null.
+static Operation *findOutermost(const ContractionOperand &operand,
+                                AffineForOp root) {
+  Operation *point = root;
+  while (isa<AffineForOp, AffineIfOp>(point->getParentOp()))
+    point = point->getParentOp();
+  bool standsAlone = llvm::all_of(operand.slice, [&](Operation *op) {
+    return llvm::all_of(op->getOperands(), [&](Value value) {
+      Operation *owner = value.getParentBlock()->getParentOp();
+      return root->isAncestor(owner) || !point->isAncestor(owner);
+    });
+  });
+  return standsAlone && isa<func::FuncOp>(point->getParentOp()) ? point
+                                                                : nullptr;
+}
+
 /// Where the columns may be packed once for all iterations of loops around the
-/// nest, as long as iterations are left outside of it for all cores.
+/// nest, as long as iterations are left outside of it for all cores. What is
+/// bound once leaves all loops and branches.
 static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   AffineForOp root = decision.contraction.root;
   SmallVector<AffineForOp> loops = getLoopsAround(root);
@@ -737,10 +756,14 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   // What does not run under its condition reads nothing.
   if (decision.contraction.guard)
     return point;
+  bool isThere = readsInBounds(decision.columnSide());
+  if (isThere && isBoundOnce(decision.columnSide().slice))
+    if (Operation *outermost = findOutermost(decision.columnSide(), root))
+      return outermost;
   for (size_t i = 0; i != loops.size(); ++i) {
     double outside = countPoints(ArrayRef(loops).drop_front(i + 1));
-    // What does not run reads nothing.
-    if (getSmallTripCount(loops[i]).value_or(0) < 1 ||
+    // What does not run reads nothing, unless it is there all the same.
+    if ((!isThere && getSmallTripCount(loops[i]).value_or(0) < 1) ||
         (i + 1 != loops.size() && outside < double(2 * cores)) ||
         !standsStillIn(decision.columnSide(), root, loops[i]))
       break;

@@ -13,8 +13,10 @@
 // registers (@transposed), also where an integer is taken off (@transposed_off);
 // columns that loops around the nest do not move are packed in front of these, as
 // long as iterations are left outside for all cores (@around), nothing there writes
-// them (@around_written), and the loops run (@around_maybe). A second run changes
-// nothing.
+// them (@around_written), and what they read is there even if the loops do not run
+// (@around_maybe, not @around_absent); what is bound once is packed in front of
+// branches, too (@bound_in_branch), unless a loop moves it (@bound_moves). A second run
+// changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
 // RUN: FileCheck %s --check-prefixes=CHECK,AVX2 < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | diff %t.once -
@@ -480,10 +482,12 @@ func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x96xf32>,
   return
 }
 
-// The loop over blocks may not run at all: nothing is read in front of it.
+// The loop over blocks may not run at all: what is there is read in front of it
+// all the same.
 // CHECK-LABEL: func @around_maybe
-//       CHECK: affine.for %{{.+}} = 0 to %{{.+}} {
 //       CHECK: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: affine.for %{{.+}} = 0 to %arg0 {
+//   CHECK-NOT: affine.load %{{.+}} : memref<64x96xf32>
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
@@ -502,6 +506,93 @@ func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
           affine.yield %u : f32
         }
         affine.store %r, %c[%ib, %i, %j] : memref<?x32x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// What may not be there is not read in front of it.
+// CHECK-LABEL: func @around_absent
+//       CHECK: affine.for %{{.+}} = 0 to %arg0 {
+//       CHECK: affine.load %{{.+}} : memref<?x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @around_absent(%n: index, %a: memref<?x32x64xf32>,
+                        %b: memref<?x96xf32>,
+                        %c: memref<?x32x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %ib = 0 to %n {
+    affine.store %zero, %c[%ib, 0, 0] : memref<?x32x96xf32>
+    affine.for %i = 0 to 32 {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%ib, %i, %k] : memref<?x32x64xf32>
+          %y = affine.load %b[%k, %j] : memref<?x96xf32>
+          %p = arith.mulf %x, %y : f32
+          %u = arith.addf %s, %p : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %c[%ib, %i, %j] : memref<?x32x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @bound_in_branch
+//       CHECK: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: affine.for %{{.+}} = 0 to %arg0 {
+//  CHECK-NEXT: affine.if
+//   CHECK-NOT: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @bound_in_branch(%n: index, %a: memref<?x32x64xf32>,
+                           %b: memref<64x96xf32> {polynest.constant},
+                           %c: memref<?x32x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %ib = 0 to %n {
+    affine.if affine_set<()[s] : (s - 8 >= 0)>()[%n] {
+      affine.for %i = 0 to 32 {
+        affine.for %j = 0 to 96 {
+          %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+            %x = affine.load %a[%ib, %i, %k] : memref<?x32x64xf32>
+            %y = affine.load %b[%k, %j] : memref<64x96xf32>
+            %p = arith.mulf %x, %y : f32
+            %u = arith.addf %s, %p : f32
+            affine.yield %u : f32
+          }
+          affine.store %r, %c[%ib, %i, %j] : memref<?x32x96xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @bound_moves
+//       CHECK: affine.for %[[H:.+]] = 0 to 8 {
+//  CHECK-NEXT: affine.if
+//       CHECK: affine.load %{{.+}}[%[[H]], {{.+}}] : memref<8x64x96xf32>
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @bound_moves(%n: index, %a: memref<8x32x64xf32>,
+                       %b: memref<8x64x96xf32> {polynest.constant},
+                       %c: memref<8x32x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to 8 {
+    affine.if affine_set<()[s] : (s - 8 >= 0)>()[%n] {
+      affine.for %i = 0 to 32 {
+        affine.for %j = 0 to 96 {
+          %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+            %x = affine.load %a[%h, %i, %k] : memref<8x32x64xf32>
+            %y = affine.load %b[%h, %k, %j] : memref<8x64x96xf32>
+            %p = arith.mulf %x, %y : f32
+            %u = arith.addf %s, %p : f32
+            affine.yield %u : f32
+          }
+          affine.store %r, %c[%h, %i, %j] : memref<8x32x96xf32>
+        }
       }
     }
   }
