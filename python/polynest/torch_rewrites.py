@@ -14,6 +14,7 @@ from typing import Any, Callable
 
 import torch
 import torch.fx
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.node import map_arg
 
 aten = torch.ops.aten
@@ -50,18 +51,26 @@ _BAGS = (
 _SUM, _MEAN = 0, 1
 
 
-def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> int | None:
-    """Indices a bag, where all bags have as many: the offsets of a matrix of
-    indices, one bag a row, are 0, n, 2n, ..."""
+def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
+    """Indices a bag, a number or its node, where all bags have as many: the
+    offsets of a matrix of indices, one bag a row, are 0, n, 2n, ..."""
     if offsets.target is not aten.arange.start_step:
         return None
-    begin, end, step = (*offsets.args, 1)[:3]
+    given = (*offsets.args, 1)[:3]
+    begin, end, step = (
+        n.meta["val"] if isinstance(n, torch.fx.Node) else n for n in given
+    )
     count = indices.meta["val"].shape[0]
-    if not all(type(n) is int for n in (begin, end, step, count)):
+    if not all(type(n) in (int, torch.SymInt) for n in (begin, end, step)):
         return None
-    if begin != 0 or step < 1 or end != count or count % step:
-        return None
-    return step
+    # Facts of which the first fails are not asked for.
+    facts = (
+        lambda: begin == 0,
+        lambda: step >= 1,
+        lambda: end == count,
+        lambda: count % step == 0,
+    )
+    return given[2] if all(statically_known_true(f()) for f in facts) else None
 
 
 def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
@@ -79,6 +88,8 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         or given.get("padding_idx", -1) >= 0
         or given.get("per_sample_weights") is not None
         or mode not in (_SUM, _MEAN)
+        # No op divides by a size that is not known yet.
+        or (mode == _MEAN and type(size) is not int)
         or _first_value(node).dtype not in (torch.float32, torch.float64)
     ):
         return

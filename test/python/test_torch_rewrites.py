@@ -42,6 +42,30 @@ def test_bags_of_one_size(mode, shape):
     check(lambda t, i: F.embedding_bag(i, t, mode=mode) + 1, TABLE, rows)
 
 
+@pytest.mark.parametrize("dims", [(0,), (0, 1), (1,)])
+def test_bags_of_unknown_size(dims):
+    def function(t, i):
+        return F.embedding_bag(i, t, mode="sum") * 2
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch_backend.reset_reports()
+    module = torch.compile(function, backend=torch_backend.polynest)
+    with torch.no_grad():
+        for n, (rows, size) in enumerate([(5, 3), (2, 7), (9, 4), (3, 3)]):
+            indices = torch.randint(
+                31, (rows if 0 in dims else 6, size if 1 in dims else 4)
+            )
+            if n == 0:
+                for d in dims:
+                    torch._dynamo.mark_dynamic(indices, d)
+            have, want = module(TABLE, indices), function(TABLE, indices)
+            off = (have.double() - want.double()).abs()
+            assert bool((off <= bound(want.double(), "f32", 100)).all())
+    assert not torch_backend.explain_fallbacks()
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
 def test_bags_of_equal_offsets():
     rows = torch.randint(31, (12,))
     check(
