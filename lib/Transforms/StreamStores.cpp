@@ -12,14 +12,13 @@
 // Profitable when: the result is at least `threshold-kib` large, the usable
 // share of the last-level cache, so that ordinary stores would leave little of
 // it there; nothing else in the function reads it; each loop around the stores
-// fills what it steps over, in few streams, so that whole lines are written
-// together (Intel 64 and IA-32 Architectures Optimization Reference Manual,
-// "Non-temporal stores"; Software Optimization Guide for AMD Family 19h,
-// "Write-combining").
-// Limits: results only, as temporaries are read soon; static rows that are no
-// whole number of vectors keep ordinary stores, as do nests below the top of
-// the function.
-// Cost: linear in nests and uses of results; a streamed nest doubles in code.
+// fills what it steps over, in few streams or by whole lines, so that whole
+// lines are written together (Intel 64 and IA-32 Architectures Optimization
+// Reference Manual, "Non-temporal stores"; Software Optimization Guide for AMD
+// Family 19h, "Write-combining"). Limits: results only, as temporaries are read
+// soon; static rows that are no whole number of vectors keep ordinary stores,
+// as do nests below the top of the function. Cost: linear in nests and uses of
+// results; a streamed nest doubles in code.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -56,6 +55,9 @@ static constexpr StringLiteral passName = "stream-stores";
 static constexpr int64_t mostStreams = 4;
 /// The narrowest vector that has a non-temporal store.
 static constexpr int64_t leastBytes = 16;
+/// A cache line, nearly everywhere; a vector of so many bytes leaves nothing to
+/// be combined with it.
+static constexpr int64_t lineBytes = 64;
 
 namespace {
 /// What a nest writes to one result.
@@ -102,6 +104,8 @@ static int64_t getDivisor(Value value) {
     return std::gcd(
         loop.getStepAsInt(),
         getDivisor(loop.getLowerBoundMap(), loop.getLowerBoundOperands()));
+  if (auto apply = value.getDefiningOp<AffineApplyOp>())
+    return getDivisor(apply.getAffineMap(), apply.getMapOperands());
   AffineParallelOp loop = getAffineParallelInductionVarOwner(value);
   if (!loop)
     return 1;
@@ -181,6 +185,7 @@ static std::optional<int64_t> getAdvance(const Access &access) {
 /// string.
 static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
   int64_t written = 0, advance = 0;
+  bool fillsLines = true;
   for (AffineVectorStoreOp store : stores) {
     int64_t lanes = store.getVectorType().getNumElements();
     SmallVector<Access, 1> accesses;
@@ -194,10 +199,11 @@ static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
       return "rows are no whole number of vectors";
     advance = *next;
     written += lanes;
+    fillsLines &= getVectorBytes(store) % lineBytes == 0;
   }
   if (written < advance)
     return "iterations leave gaps";
-  if (written > mostStreams * advance)
+  if (written > mostStreams * advance && !fillsLines)
     return "iterations write to too many rows";
   return {};
 }

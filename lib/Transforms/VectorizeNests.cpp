@@ -558,61 +558,130 @@ static unsigned mostOfSquares(AffineForOp loop, const LaneFacts &facts,
   return std::max(1u, lineBits / bits);
 }
 
-/// Rows that are turned before the lanes move on, where memory is walked in two
-/// directions: few enough pages for the first level of address translation,
-/// and enough of each row for a page to be open a while.
-static constexpr int64_t rowsOfBlock = 64;
+/// Bytes of a row that are written before the next rows are: enough for memory
+/// and its prefetchers, and few enough that the rows read across, one in a page
+/// each, stay in the address translation until the next lines of them are.
+static constexpr int64_t bytesOfBlock = 2048;
 
-/// The loop inside of a plan whose rows should be turned a block at a time: all
-/// iterations of both loops are independent, and what moves along the lanes
-/// would come back to a page only after all the rows.
-static AffineForOp findRowsToBlock(const VectorPlan &plan,
-                                   DependenceAnalysis &dependences) {
+namespace {
+/// How two loops around squares run: `rows` of the inner one before the lanes
+/// move on, and `lanes` of the outer one, if not 0, before the rows do.
+struct SquareOrder {
+  AffineForOp loop, inner;
+  int64_t rows = 0, lanes = 0;
+};
+} // namespace
+
+/// Bits of what the loop stores, where it all moves along the lanes of `loop`;
+/// 0 if some does not.
+static int64_t bitsStoredAlongLanes(AffineForOp inner, AffineForOp loop) {
+  int64_t bits = 0;
+  for (auto store : inner.getBody()->getOps<AffineStoreOp>()) {
+    if (!movesAlongLanes(store, loop))
+      return 0;
+    bits = std::max<int64_t>(bits, getBits(store.getValueToStore().getType()));
+  }
+  return bits;
+}
+
+/// Lanes of a block of about `wanted`: a divisor of all of them if one is near.
+static int64_t chooseLanes(AffineForOp loop, int64_t wanted, int64_t line) {
+  std::optional<uint64_t> trips = getTripCount(loop);
+  if (!loop.hasConstantLowerBound() || loop.getStepAsInt() != 1 ||
+      loop.getUpperBoundMap().getNumResults() != 1 ||
+      (trips && *trips <= uint64_t(2 * wanted)))
+    return 0;
+  for (int64_t off = 0; trips && off <= wanted / 2; off += line)
+    for (int64_t lanes : {wanted - off, wanted + off})
+      if (*trips % uint64_t(lanes) == 0)
+        return lanes;
+  return wanted;
+}
+
+/// The order for a plan whose loops around squares should run otherwise: all
+/// their iterations are independent, and memory is walked in two directions.
+/// Of both, that of the stores is the inner one.
+static std::optional<SquareOrder>
+findSquareOrder(const VectorPlan &plan, DependenceAnalysis &dependences) {
   AffineForOp loop = plan.loop;
   auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
   if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
       loop.getNumResults() || inner.getNumResults() ||
       !plan.facts.squares.contains(inner) || plan.width > maxSquareLanes ||
-      !inner.hasConstantLowerBound())
-    return {};
-  std::optional<uint64_t> trips = getTripCount(inner);
-  if ((trips && *trips < uint64_t(8 * rowsOfBlock)) ||
+      !inner.hasConstantLowerBound() ||
       llvm::none_of(*inner.getBody(),
                     [&](Operation &op) { return movesAlongLanes(&op, loop); }))
-    return {};
-  return dependences.loopIsParallel(inner) ? inner : AffineForOp();
+    return std::nullopt;
+  SquareOrder order{loop, inner};
+  std::optional<uint64_t> trips = getTripCount(inner);
+  if (int64_t bits = bitsStoredAlongLanes(inner, loop)) {
+    order.rows = std::max<int64_t>(lineBits / bits, plan.width);
+    order.lanes = chooseLanes(loop, bytesOfBlock * 8 / bits, order.rows);
+    if (trips && *trips < uint64_t(8 * order.rows))
+      return std::nullopt;
+  } else {
+    order.rows = bytesOfBlock * 8 / getWidestBits(loop, plan.facts);
+    if (trips && *trips <= uint64_t(2 * order.rows))
+      return std::nullopt;
+  }
+  if (!dependences.loopIsParallel(inner))
+    return std::nullopt;
+  return order;
 }
 
-/// Puts a loop over blocks of the rows around `loop`; gives it and, for the
-/// rows that are left, the old loop.
-static SmallVector<AffineForOp, 2> blockRows(AffineForOp loop,
-                                             AffineForOp inner) {
+/// Puts loops over blocks of lanes and of rows around the two; gives the
+/// outermost and, for the rows that are left, the old loop.
+static SmallVector<AffineForOp, 2> orderSquares(const SquareOrder &order) {
+  AffineForOp loop = order.loop, inner = order.inner;
   OpBuilder builder(loop);
   Location loc = inner.getLoc();
   int64_t first = inner.getConstantLowerBound();
   AffineMap upper = inner.getUpperBoundMap();
   AffineExpr whole =
-      (upper.getResult(0) - first).floorDiv(rowsOfBlock) * rowsOfBlock + first;
+      (upper.getResult(0) - first).floorDiv(order.rows) * order.rows + first;
   AffineMap middle = simplifyAffineMap(AffineMap::get(
       upper.getNumDims(), upper.getNumSymbols(), whole, loop.getContext()));
   SmallVector<Value> operands(inner.getUpperBoundOperands());
-  auto block = AffineForOp::create(builder, loc, ValueRange(),
+  AffineForOp lanes;
+  OpBuilder inside = builder;
+  if (order.lanes) {
+    lanes = AffineForOp::create(
+        builder, loc, loop.getLowerBoundOperands(), loop.getLowerBoundMap(),
+        loop.getUpperBoundOperands(), loop.getUpperBoundMap(), order.lanes);
+    inside = OpBuilder::atBlockTerminator(lanes.getBody());
+  }
+  auto block = AffineForOp::create(inside, loc, ValueRange(),
                                    builder.getConstantAffineMap(first),
-                                   operands, middle, rowsOfBlock);
-  OpBuilder inside = OpBuilder::atBlockTerminator(block.getBody());
+                                   operands, middle, order.rows);
+  inside = OpBuilder::atBlockTerminator(block.getBody());
   auto copy = cast<AffineForOp>(inside.clone(*loop));
-  auto rows = cast<AffineForOp>(copy.getBody()->front());
   AffineExpr dim = builder.getAffineDimExpr(0);
-  Value begin = block.getInductionVar();
-  rows.setLowerBound(begin, AffineMap::get(1, 0, dim));
-  rows.setUpperBound(begin, AffineMap::get(1, 0, dim + rowsOfBlock));
+  auto rows = cast<AffineForOp>(copy.getBody()->front());
+  rows.setLowerBound(block.getInductionVar(), AffineMap::get(1, 0, dim));
+  rows.setUpperBound(block.getInductionVar(),
+                     AffineMap::get(1, 0, dim + order.rows));
+  if (lanes) {
+    copy.setLowerBound(lanes.getInductionVar(), AffineMap::get(1, 0, dim));
+    AffineMap end = loop.getUpperBoundMap();
+    SmallVector<Value> ends{lanes.getInductionVar()};
+    llvm::append_range(ends, loop.getUpperBoundOperands());
+    SmallVector<AffineExpr> results{dim + order.lanes};
+    std::optional<uint64_t> trips = getTripCount(loop);
+    if (!trips || *trips % uint64_t(order.lanes) != 0)
+      results.push_back(end.getResult(0).shiftDims(end.getNumDims(), 1));
+    end = AffineMap::get(end.getNumDims() + 1, end.getNumSymbols(), results,
+                         loop.getContext());
+    canonicalizeMapAndOperands(&end, &ends);
+    copy.setUpperBound(ends, end);
+  }
+  AffineForOp made = lanes ? lanes : block;
   std::optional<uint64_t> trips = getTripCount(inner);
-  if (trips && *trips % rowsOfBlock == 0) {
+  if (trips && *trips % uint64_t(order.rows) == 0) {
     loop.erase();
-    return {block};
+    return {made};
   }
   inner.setLowerBound(operands, getRestBegin(inner, middle));
-  return {block, loop};
+  return {made, loop};
 }
 
 /// Most vectors side by side that leave registers for rows of a window that
@@ -920,22 +989,22 @@ void NestPlanner::plan(
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Blocks the rows of all plans of a nest that want it; gives the nests there
+/// Orders the loops of all plans of a nest that want it; gives the nests there
 /// are then, none if nothing changed.
 static SmallVector<AffineForOp, 2>
-blockAllRows(AffineForOp root, ArrayRef<VectorPlan> plans,
-             DependenceAnalysis &dependences) {
-  SmallVector<std::pair<AffineForOp, AffineForOp>> wanted;
+orderAllSquares(AffineForOp root, ArrayRef<VectorPlan> plans,
+                DependenceAnalysis &dependences) {
+  SmallVector<SquareOrder> wanted;
   for (const VectorPlan &plan : plans)
-    if (AffineForOp inner = findRowsToBlock(plan, dependences))
-      wanted.push_back({plan.loop, inner});
+    if (std::optional<SquareOrder> order = findSquareOrder(plan, dependences))
+      wanted.push_back(*order);
   SmallVector<AffineForOp, 2> nests;
-  for (auto [loop, inner] : wanted) {
-    remark(RemarkKind::Applied, loop.getLoc(), passName,
+  for (SquareOrder &order : wanted) {
+    remark(RemarkKind::Applied, order.loop.getLoc(), passName,
            "rows are turned in blocks")
-        << arg("rows", rowsOfBlock);
-    bool isRoot = loop == root;
-    SmallVector<AffineForOp, 2> made = blockRows(loop, inner);
+        << arg("rows", order.rows) << arg("lanes", order.lanes);
+    bool isRoot = order.loop == root;
+    SmallVector<AffineForOp, 2> made = orderSquares(order);
     if (isRoot)
       nests = made;
     else
@@ -980,9 +1049,9 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
       SmallVector<VectorPlan, 0> found;
       SmallVector<std::pair<AffineForOp, std::string>> left;
       NestPlanner(machine, sums, dependences).plan(root, found, left);
-      // Loops change where rows are turned in blocks; they are planned again.
+      // Loops change where squares get another order; they are planned again.
       SmallVector<AffineForOp, 2> changed =
-          blockAllRows(root, found, dependences);
+          orderAllSquares(root, found, dependences);
       if (!changed.empty()) {
         found.clear();
         left.clear();

@@ -1045,6 +1045,8 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
         AffineYieldOp::create(inner, loc, carried);
       });
   bindExpanded(loop.getResults(), turned.getResults());
+  if (inits.empty() && getTripCount(turned) == 1)
+    (void)promoteIfSingleIteration(turned);
   if (trips && *trips % width == 0)
     return;
   SmallVector<Value> carried(turned.getResults());

@@ -2,7 +2,8 @@
 // that is taken when the result is aligned to its vectors (@rows), also as the
 // body of a parallel loop (@merged) and from two rows at once (@two_rows); of
 // dynamic size, when it is large enough, too, and its rows are whole vectors
-// (@dynamic). A second run changes nothing.
+// (@dynamic); from many rows where vectors are whole lines (@lines). A second run
+// changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024},polynest-stream-stores{threshold-kib=1024}))' | FileCheck %s
@@ -96,6 +97,30 @@ func.func @dynamic(%x: vector<8xf32>, %m: index, %n: index,
   affine.for %i = 0 to %m {
     affine.for %j = 0 to affine_map<()[s0] -> (s0 - s0 mod 8)>()[%n] step 8 {
       affine.vector_store %x, %r[%i, %j] : memref<?x?xf32>, vector<8xf32>
+    }
+  }
+  return
+}
+
+// Whole lines may go to many rows; blocks of them begin at multiples that the
+// index of a parallel loop is taken apart to.
+// CHECK-LABEL: func @lines
+//       CHECK: scf.if
+//       CHECK:   affine.parallel
+// CHECK-COUNT-5:  vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//       CHECK: } else {
+func.func @lines(%x: vector<16xf32>, %r: memref<1025x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.parallel (%i) = (0) to (410) {
+    %row = affine.apply affine_map<(d0) -> ((d0 floordiv 2) * 5)>(%i)
+    %begin = affine.apply affine_map<(d0) -> ((d0 mod 2) * 256)>(%i)
+    affine.for %j = affine_map<(d0) -> (d0)>(%begin)
+                 to affine_map<(d0) -> (d0 + 256)>(%begin) step 16 {
+      affine.vector_store %x, %r[%row, %j] : memref<1025x512xf32>, vector<16xf32>
+      affine.vector_store %x, %r[%row + 1, %j] : memref<1025x512xf32>, vector<16xf32>
+      affine.vector_store %x, %r[%row + 2, %j] : memref<1025x512xf32>, vector<16xf32>
+      affine.vector_store %x, %r[%row + 3, %j] : memref<1025x512xf32>, vector<16xf32>
+      affine.vector_store %x, %r[%row + 4, %j] : memref<1025x512xf32>, vector<16xf32>
     }
   }
   return

@@ -526,9 +526,10 @@ func.func @turned_scan(%X: memref<16x43xf32>,
   return
 }
 
-// Many rows are turned 64 at a time, what is left of them in a nest behind.
+// Many rows are turned a line of them at a time, along all of the lanes, in which
+// the result goes on; what is left of them in a nest behind.
 // CHECK-LABEL: func @turned_blocks
-//       CHECK: affine.for %[[B:.+]] = 0 to #{{.+}}()[%[[N:.+]]] step 64
+//       CHECK: affine.for %[[B:.+]] = 0 to #{{.+}}()[%[[N:.+]]] step 16
 //  CHECK-NEXT:   affine.for %[[I:.+]] = 0 to 32 step 16
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
 //       CHECK: affine.for %[[I:.+]] = 0 to 32 step 16
@@ -568,12 +569,12 @@ func.func @turned_none(%X: memref<32x48xf32>,
   return
 }
 
-// 600 rows: nine blocks of 64, and 24 rows.
+// 600 rows: 37 blocks of 16, and 8 rows.
 // CHECK-LABEL: func @turned_rest
-//       CHECK: affine.for %{{.+}} = 0 to 576 step 64
+//       CHECK: affine.for %{{.+}} = 0 to 592 step 16
 //       CHECK: affine.for %{{.+}} = 0 to 32 step 16
 //       CHECK: affine.for %{{.+}} = 0 to 32 step 16
-//       CHECK:   affine.for %{{.+}} = 576 to 600 step 8
+//       CHECK:   affine.vector_load %{{.+}}[%{{.+}}, 592]
 //       CHECK: return
 func.func @turned_rest(%X: memref<32x600xf32>,
                        %Z: memref<600x32xf32> {polynest.result}) {
@@ -582,6 +583,67 @@ func.func @turned_rest(%X: memref<32x600xf32>,
       %x = affine.load %X[%i, %j] : memref<32x600xf32>
       %s = math.exp %x : f32
       affine.store %s, %Z[%j, %i] : memref<600x32xf32>
+    }
+  }
+  return
+}
+
+// Long rows of the result in blocks: 1536 lanes three times 512 (2 KiB), 1100
+// without a divisor near that, and a number that is not known.
+// CHECK-LABEL: func @turned_lanes
+//       CHECK: affine.for %[[L:.+]] = 0 to 1536 step 512
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to #{{.+}}(%[[L]]) step 16
+//  CHECK-NEXT:       affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
+//       CHECK: affine.for %[[L:.+]] = 0 to 1100 step 512
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to min #{{.+}}(%[[L]]) step 16
+//       CHECK: affine.for %[[L:.+]] = 0 to %{{.+}} step 512
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to min #{{.+}}(%[[L]])[%{{.+}}] step 16
+//       CHECK: return
+func.func @turned_lanes(%X: memref<1536x128xf32>, %Y: memref<?x128xf32>,
+                        %U: memref<128x1536xf32> {polynest.result},
+                        %V: memref<128x1100xf32> {polynest.result},
+                        %W: memref<128x?xf32> {polynest.result}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %Y, %c0 : memref<?x128xf32>
+  affine.for %i = 0 to 1536 {
+    affine.for %j = 0 to 128 {
+      %x = affine.load %X[%i, %j] : memref<1536x128xf32>
+      %s = arith.negf %x : f32
+      affine.store %s, %U[%j, %i] : memref<128x1536xf32>
+    }
+  }
+  affine.for %i = 0 to 1100 {
+    affine.for %j = 0 to 128 {
+      %x = affine.load %X[%i, %j] : memref<1536x128xf32>
+      %s = arith.negf %x : f32
+      affine.store %s, %V[%j, %i] : memref<128x1100xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 128 {
+      %x = affine.load %Y[%i, %j] : memref<?x128xf32>
+      %s = arith.negf %x : f32
+      affine.store %s, %W[%j, %i] : memref<128x?xf32>
+    }
+  }
+  return
+}
+
+// Lanes that go down the result: its rows 512 elements at a time.
+// CHECK-LABEL: func @turned_down
+//       CHECK: affine.for %[[B:.+]] = 0 to 1536 step 512
+//  CHECK-NEXT:   affine.for %{{.+}} = 0 to 64 step
+//  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
+//       CHECK: return
+func.func @turned_down(%X: memref<1536x64xf32>,
+                       %Z: memref<64x1536xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 1536 {
+      %x = affine.load %X[%j, %i] : memref<1536x64xf32>
+      affine.store %x, %Z[%i, %j] : memref<64x1536xf32>
     }
   }
   return
