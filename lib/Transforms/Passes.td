@@ -760,8 +760,9 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     `width` iterations of that loop are made at once: each row is loaded (or
     stored) as one vector and the square of them turned in registers. This is
     how transposes and sums along rows run. Where both loops are independent and
-    something else is contiguous along the lanes, what is stored goes on along its
-    rows: 2 KiB of each, for a line of what is read across, before the next rows.
+    something else is contiguous along the lanes, they trade places if that turns
+    fewer squares, and what is stored goes on along its rows: 2 KiB of each, for a
+    line of what is read across, before the next rows.
 
     Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost

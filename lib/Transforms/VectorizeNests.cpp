@@ -32,6 +32,7 @@
 #include "Transforms/VectorizeUtils.h"
 #include "Transforms/Window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -562,6 +563,10 @@ static unsigned mostOfSquares(AffineForOp loop, const LaneFacts &facts,
 /// and its prefetchers, and few enough that the rows read across, one in a page
 /// each, stay in the address translation until the next lines of them are.
 static constexpr int64_t bytesOfBlock = 2048;
+/// What is read across of a block should stay in the first cache where that
+/// leaves blocks of this many elements: short rows are read in pieces of a
+/// line.
+static constexpr int64_t bytesAcross = 32 * 1024, leastOfBlock = 64;
 
 namespace {
 /// How two loops around squares run: `rows` of the inner one before the lanes
@@ -598,6 +603,36 @@ static int64_t chooseLanes(AffineForOp loop, int64_t wanted, int64_t line) {
   return wanted;
 }
 
+/// Elements of a block along rows of elements of `bits` while `across` goes
+/// over the lines that are read for them.
+static int64_t chooseBlock(AffineForOp across, int64_t bits) {
+  int64_t block = bytesOfBlock * 8 / bits;
+  std::optional<int64_t> trips = getSmallTripCount(across);
+  if (!trips || *trips * leastOfBlock * bits > bytesAcross * 8)
+    return block;
+  int64_t kept = bytesAcross * 8 / (std::max<int64_t>(*trips, 1) * bits);
+  return std::min(block, kept - kept % leastOfBlock);
+}
+
+/// The loops of a plan that should trade places: as they are, more accesses go
+/// through squares than would then.
+static AffineForOp findLoopToSwap(const VectorPlan &plan,
+                                  DependenceAnalysis &dependences) {
+  AffineForOp loop = plan.loop;
+  auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
+  if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
+      loop.getNumResults() || inner.getNumResults() ||
+      plan.width > maxSquareLanes)
+    return {};
+  auto squares = plan.facts.squares.find(inner);
+  if (squares == plan.facts.squares.end() ||
+      size_t(llvm::count_if(*inner.getBody(), [&](Operation &op) {
+        return movesAlongLanes(&op, loop);
+      })) >= squares->second.size())
+    return {};
+  return dependences.loopIsParallel(inner) ? inner : AffineForOp();
+}
+
 /// The order for a plan whose loops around squares should run otherwise: all
 /// their iterations are independent, and memory is walked in two directions.
 /// Of both, that of the stores is the inner one.
@@ -616,11 +651,11 @@ findSquareOrder(const VectorPlan &plan, DependenceAnalysis &dependences) {
   std::optional<uint64_t> trips = getTripCount(inner);
   if (int64_t bits = bitsStoredAlongLanes(inner, loop)) {
     order.rows = std::max<int64_t>(lineBits / bits, plan.width);
-    order.lanes = chooseLanes(loop, bytesOfBlock * 8 / bits, order.rows);
+    order.lanes = chooseLanes(loop, chooseBlock(inner, bits), order.rows);
     if (trips && *trips < uint64_t(8 * order.rows))
       return std::nullopt;
   } else {
-    order.rows = bytesOfBlock * 8 / getWidestBits(loop, plan.facts);
+    order.rows = chooseBlock(loop, getWidestBits(loop, plan.facts));
     if (trips && *trips <= uint64_t(2 * order.rows))
       return std::nullopt;
   }
@@ -989,6 +1024,28 @@ void NestPlanner::plan(
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Loops of all plans of a nest that want it trade places; gives the nest there
+/// is then, none if nothing changed.
+static AffineForOp swapAllSquares(AffineForOp root, ArrayRef<VectorPlan> plans,
+                                  DependenceAnalysis &dependences) {
+  SmallVector<std::pair<AffineForOp, AffineForOp>> wanted;
+  for (const VectorPlan &plan : plans)
+    if (AffineForOp inner = findLoopToSwap(plan, dependences))
+      wanted.push_back({plan.loop, inner});
+  AffineForOp nest = root;
+  for (auto [loop, inner] : wanted) {
+    remark(RemarkKind::Applied, loop.getLoc(), passName,
+           "loops trade places to turn fewer squares");
+    interchangeLoops(loop, inner);
+    if (loop == root)
+      nest = inner;
+  }
+  if (wanted.empty())
+    return {};
+  dependences.invalidate();
+  return nest;
+}
+
 /// Orders the loops of all plans of a nest that want it; gives the nests there
 /// are then, none if nothing changed.
 static SmallVector<AffineForOp, 2>
@@ -1049,6 +1106,12 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
       SmallVector<VectorPlan, 0> found;
       SmallVector<std::pair<AffineForOp, std::string>> left;
       NestPlanner(machine, sums, dependences).plan(root, found, left);
+      if (AffineForOp nest = swapAllSquares(root, found, dependences)) {
+        root = nest;
+        found.clear();
+        left.clear();
+        NestPlanner(machine, sums, dependences).plan(root, found, left);
+      }
       // Loops change where squares get another order; they are planned again.
       SmallVector<AffineForOp, 2> changed =
           orderAllSquares(root, found, dependences);

@@ -592,41 +592,41 @@ func.func @turned_rest(%X: memref<32x600xf32>,
 // without a divisor near that, and a number that is not known.
 // CHECK-LABEL: func @turned_lanes
 //       CHECK: affine.for %[[L:.+]] = 0 to 1536 step 512
-//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 256 step 16
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to #{{.+}}(%[[L]]) step 16
 //  CHECK-NEXT:       affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
 //       CHECK: affine.for %[[L:.+]] = 0 to 1100 step 512
-//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 256 step 16
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to min #{{.+}}(%[[L]]) step 16
 //       CHECK: affine.for %[[L:.+]] = 0 to %{{.+}} step 512
-//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 128 step 16
+//  CHECK-NEXT:   affine.for %[[B:.+]] = 0 to 256 step 16
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[L]]) to min #{{.+}}(%[[L]])[%{{.+}}] step 16
 //       CHECK: return
-func.func @turned_lanes(%X: memref<1536x128xf32>, %Y: memref<?x128xf32>,
-                        %U: memref<128x1536xf32> {polynest.result},
-                        %V: memref<128x1100xf32> {polynest.result},
-                        %W: memref<128x?xf32> {polynest.result}) {
+func.func @turned_lanes(%X: memref<1536x256xf32>, %Y: memref<?x256xf32>,
+                        %U: memref<256x1536xf32> {polynest.result},
+                        %V: memref<256x1100xf32> {polynest.result},
+                        %W: memref<256x?xf32> {polynest.result}) {
   %c0 = arith.constant 0 : index
-  %n = memref.dim %Y, %c0 : memref<?x128xf32>
+  %n = memref.dim %Y, %c0 : memref<?x256xf32>
   affine.for %i = 0 to 1536 {
-    affine.for %j = 0 to 128 {
-      %x = affine.load %X[%i, %j] : memref<1536x128xf32>
+    affine.for %j = 0 to 256 {
+      %x = affine.load %X[%i, %j] : memref<1536x256xf32>
       %s = arith.negf %x : f32
-      affine.store %s, %U[%j, %i] : memref<128x1536xf32>
+      affine.store %s, %U[%j, %i] : memref<256x1536xf32>
     }
   }
   affine.for %i = 0 to 1100 {
-    affine.for %j = 0 to 128 {
-      %x = affine.load %X[%i, %j] : memref<1536x128xf32>
+    affine.for %j = 0 to 256 {
+      %x = affine.load %X[%i, %j] : memref<1536x256xf32>
       %s = arith.negf %x : f32
-      affine.store %s, %V[%j, %i] : memref<128x1100xf32>
+      affine.store %s, %V[%j, %i] : memref<256x1100xf32>
     }
   }
   affine.for %i = 0 to %n {
-    affine.for %j = 0 to 128 {
-      %x = affine.load %Y[%i, %j] : memref<?x128xf32>
+    affine.for %j = 0 to 256 {
+      %x = affine.load %Y[%i, %j] : memref<?x256xf32>
       %s = arith.negf %x : f32
-      affine.store %s, %W[%j, %i] : memref<128x?xf32>
+      affine.store %s, %W[%j, %i] : memref<256x?xf32>
     }
   }
   return
@@ -635,15 +635,48 @@ func.func @turned_lanes(%X: memref<1536x128xf32>, %Y: memref<?x128xf32>,
 // Lanes that go down the result: its rows 512 elements at a time.
 // CHECK-LABEL: func @turned_down
 //       CHECK: affine.for %[[B:.+]] = 0 to 1536 step 512
-//  CHECK-NEXT:   affine.for %{{.+}} = 0 to 64 step
+//  CHECK-NEXT:   affine.for %{{.+}} = 0 to 256 step
 //  CHECK-NEXT:     affine.for %{{.+}} = #{{.+}}(%[[B]]) to #{{.+}}(%[[B]]) step 8
+// Short rows of the other array, of 64 elements, are kept: 32 KiB or 128 of them.
+//       CHECK: affine.for %[[B:.+]] = 0 to 1536 step 128
+//  CHECK-NEXT:   affine.for %{{.+}} = 0 to 64 step
 //       CHECK: return
-func.func @turned_down(%X: memref<1536x64xf32>,
-                       %Z: memref<64x1536xf32> {polynest.result}) {
+func.func @turned_down(%X: memref<1536x256xf32>, %Y: memref<1536x64xf32>,
+                       %Z: memref<256x1536xf32> {polynest.result},
+                       %W: memref<64x1536xf32> {polynest.result}) {
+  affine.for %i = 0 to 256 {
+    affine.for %j = 0 to 1536 {
+      %x = affine.load %X[%j, %i] : memref<1536x256xf32>
+      affine.store %x, %Z[%i, %j] : memref<256x1536xf32>
+    }
+  }
   affine.for %i = 0 to 64 {
     affine.for %j = 0 to 1536 {
-      %x = affine.load %X[%j, %i] : memref<1536x64xf32>
-      affine.store %x, %Z[%i, %j] : memref<64x1536xf32>
+      %x = affine.load %Y[%j, %i] : memref<1536x64xf32>
+      affine.store %x, %W[%i, %j] : memref<64x1536xf32>
+    }
+  }
+  return
+}
+
+// Along the rows of two arrays one is turned, not two along those of the third:
+// the loops trade places.
+// CHECK-LABEL: func @turned_less
+//       CHECK: affine.for %[[I:.+]] = 0 to 48 step 16
+//       CHECK:   affine.for %[[J:.+]] = 0 to 32 step 8
+//       CHECK:     affine.vector_load %arg0[%[[J]], %[[I]]] : memref<32x48xf32>, vector<8xf32>
+//       CHECK:     affine.vector_load %arg1[%[[I]], %[[J]]] : memref<48x32xf32>, vector<8xf32>
+//       CHECK:     affine.vector_store %{{.+}}[%[[J]] + 7, %[[I]] + 8] : memref<32x48xf32>, vector<8xf32>
+//   CHECK-NOT:     vector.shuffle
+//       CHECK: return
+func.func @turned_less(%X: memref<32x48xf32>, %Y: memref<48x32xf32>,
+                       %Z: memref<32x48xf32> {polynest.result}) {
+  affine.for %i = 0 to 32 {
+    affine.for %j = 0 to 48 {
+      %x = affine.load %X[%i, %j] : memref<32x48xf32>
+      %y = affine.load %Y[%j, %i] : memref<48x32xf32>
+      %s = arith.addf %x, %y : f32
+      affine.store %s, %Z[%i, %j] : memref<32x48xf32>
     }
   }
   return
