@@ -318,9 +318,21 @@ def _padded(x, pad):
 
 
 def _interleaved(parts, dim: int):
-    """Elements of all parts in turn."""
-    if len(parts) == 1:
+    """Elements of all parts in turn; None stands for zeros. Around one part these
+    are a pad: of a concatenation each part is a nest of its own, which may end up
+    in that of a neighbour and keep a contraction there from being one."""
+    some = [n for n, part in enumerate(parts) if part is not None]
+    if not some or len(parts) == 1:
         return parts[0]
+    first = parts[some[0]]
+    if len(some) == 1:
+        n, rank = some[0], first.dim() + 1
+        padded = _pad_along(
+            first.unsqueeze(dim + 1), rank, dim + 1, n, len(parts) - 1 - n
+        )
+        return padded.flatten(dim, dim + 1)
+    zeros = None if len(some) == len(parts) else first.new_zeros(first.shape)
+    parts = [zeros if part is None else part for part in parts]
     return torch.stack(parts, dim + 1).flatten(dim, dim + 1)
 
 
@@ -340,14 +352,13 @@ def _input_gradient(gradient, x, weight, rule):
             steps = [
                 (n, (o + p) % n) for n, o, p in zip(stride, offsets, padding)
             ]
-            out = _phase(gradient, weight, steps, rule, sizes)
-            if out is None:
-                out = gradient.new_zeros([x.size(0), x.size(1), *sizes])
-            return out
+            return _phase(gradient, weight, steps, rule, sizes)
         parts = [at((*offsets, o)) for o in range(stride[d])]
         return _interleaved(parts, 2 + d)
 
     out = at(())
+    if out is None:
+        return gradient.new_zeros(x.shape)
     for d in range(2, x.dim()):
         out = out.narrow(d, 0, x.size(d))
     return out
