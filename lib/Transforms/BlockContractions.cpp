@@ -341,6 +341,36 @@ static bool isBounded(const LoopGroup &group) {
   });
 }
 
+/// Blocks that a group is cut in, where its sizes are constant.
+static double countBlocks(const LoopGroup &group) {
+  double blocks = 1;
+  for (const CutLoop &cut : group.loops)
+    blocks *= double(llvm::divideCeil(cut.trips.value_or(1), cut.tile));
+  return blocks;
+}
+
+/// The most that windows may take which are laid out as a whole, and blocks of
+/// rows that this pays for.
+static constexpr double mostWindowBytes = 16 << 20, leastWindowUses = 4;
+
+/// True if windows, of which many hold each element, may be laid out as a
+/// whole: they are of a small image with rows of less than half a vector, so
+/// that to gather them again for each of many blocks of rows takes longer than
+/// to read them from memory.
+static bool repaysWindows(const Blocking &decision) {
+  const pn_model_tile_t &tile = decision.plan.tile;
+  if (decision.dot || tile.nr == 0)
+    return false;
+  double bytes = countPoints(decision.contraction.batchLoops) *
+                 countPoints(decision.columnSide().loops) *
+                 countPoints(decision.contraction.reductionLoops) *
+                 decision.contraction.getType().getIntOrFloatBitWidth() / 8;
+  const CutLoop &wide = decision.columns.loops.back();
+  return wide.trips && *wide.trips * 2 * tile.vectors <= tile.nr &&
+         bytes <= mostWindowBytes &&
+         countBlocks(decision.rows) >= leastWindowUses;
+}
+
 /// True if the columns may be packed for the whole nest: sizes are constant, or
 /// bounded where all that iterations of loops around need is packed once, and
 /// what is read early would be read anyway, or is there.
@@ -359,7 +389,7 @@ static bool canPackAhead(const Blocking &decision) {
                            decision.depth.points % decision.matrix->words)))
     return false;
   return isConstant(decision.batch) && (isFixed || isShared) &&
-         readsOnce(decision.columnSide()) &&
+         (readsOnce(decision.columnSide()) || repaysWindows(decision)) &&
          ((isFixed && isConstant(decision.rows)) ||
           readsInBounds(decision.columnSide()));
 }
@@ -787,6 +817,18 @@ struct AskedFor {
 /// of windows, which hold an element several times, than that.
 static constexpr int64_t leastRun = 8, leastSwappedRun = 4;
 
+/// True if rows would be gathered, element by element, for several blocks of
+/// columns: flipped weights, of which the gradient of an image is a
+/// convolution.
+static bool isGathered(const Blocking &decision) {
+  const ContractionOperand &side = decision.rowSide();
+  std::optional<int64_t> alongRows = getSliceStride(side, side.loops.back());
+  std::optional<int64_t> alongDepth =
+      getSliceStride(side, decision.depthLoops.back());
+  return alongRows && *alongRows != 1 && alongDepth && *alongDepth != 1 &&
+         isConstant(decision.columns) && countBlocks(decision.columns) > 1;
+}
+
 static RowMode chooseRowMode(Blocking &decision) {
   const ContractionOperand &side = decision.rowSide();
   int64_t least = decision.isSwapped ? leastSwappedRun : leastRun;
@@ -798,12 +840,28 @@ static RowMode chooseRowMode(Blocking &decision) {
   // Whole rows are contiguous as they are.
   bool isCopied =
       !isInPlace || !isWhole(decision.depth) || decision.runPoints > 0;
-  if (isCopied && (isAlongDepth || decision.dot) && isBoundOnce(side.slice) &&
-      canPackRowsAhead(decision))
+  bool repays = isBoundOnce(side.slice)
+                    ? isAlongDepth || decision.dot
+                    : !isInPlace && !decision.dot && isGathered(decision);
+  if (isCopied && repays && canPackRowsAhead(decision))
     return RowMode::Ahead;
   if (isInPlace)
     return RowMode::InPlace;
   return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
+}
+
+/// Counts the outermost loops of the depth along which rows advance further
+/// than from row to row.
+static size_t countFarLoops(const Blocking &decision) {
+  const ContractionOperand &side = decision.rowSide();
+  std::optional<int64_t> fromRow = getSliceStride(side, side.loops.front());
+  return size_t(llvm::find_if(decision.depthLoops,
+                              [&](AffineForOp loop) {
+                                auto step = getSliceStride(side, loop);
+                                return !fromRow || !step ||
+                                       std::abs(*step) <= std::abs(*fromRow);
+                              }) -
+                decision.depthLoops.begin());
 }
 
 /// Packs as options ask for; returns why that cannot be, or an empty string.
@@ -905,6 +963,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     return why.str();
   }
   chooseOrder(decision, core);
+  decision.farLoops = countFarLoops(decision);
   decision.transposes = shouldTranspose(decision);
   decision.packsRuns = canPackRuns(decision);
   AffineForOp root = contraction.root;

@@ -115,6 +115,9 @@ struct Blocking {
   /// are contiguous along a whole block.
   int64_t runPoints = 0, runStep = 1;
   llvm::SmallVector<RunLoop, 4> runLoops;
+  /// With RowMode::Ahead: how many loops of the depth, from the outermost on,
+  /// take longer steps through memory than those of rows.
+  size_t farLoops = 0;
   /// The columns are packed once, in front of `aheadPoint`: the nest, or a loop
   /// around it; else block by block.
   bool packsAhead = false;

@@ -1086,9 +1086,18 @@ void Emitter::packRowsAhead(int64_t depthStride) {
   forWords([&] {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.batch);
+    // Loops of the depth that take longer steps than those of rows run outside:
+    // a cache line of the source is read at once.
+    ArrayRef<CutLoop> inside = decision.depth.loops;
+    ArrayRef<CutLoop> outside = inside.take_front(decision.farLoops);
+    if (!outside.empty()) {
+      openBlocks(decision.depth);
+      openPoints(outside);
+    }
     openPoints(rows.loops);
-    openBlocks(decision.depth);
-    openPoints(decision.depth.loops);
+    if (outside.empty())
+      openBlocks(decision.depth);
+    openPoints(inside.drop_front(outside.size()));
     Value value =
         evaluate(decision.rowSide(), {&decision.batch, &rows, &decision.depth});
     SmallVector<Value> operands;
