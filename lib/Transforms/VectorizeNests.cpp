@@ -770,6 +770,17 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
   return most;
 }
 
+/// The most vectors side by side, no fewer than half of `most`, that leave
+/// nothing of a number of iterations of which only a divisor is known; 0 if
+/// none do.
+static unsigned findWholeInterleave(const TripInfo &trip, unsigned width,
+                                    unsigned most) {
+  for (unsigned fewer = most; !trip.exact && fewer * 2 >= most; --fewer)
+    if (!findOpenBound(trip, int64_t(width) * fewer))
+      return fewer;
+  return 0;
+}
+
 /// Splits `trip` into stages.
 static void planStages(VectorPlan &plan, bool isHeavy) {
   unsigned width = plan.width, interleave = plan.interleave;
@@ -786,6 +797,8 @@ static void planStages(VectorPlan &plan, bool isHeavy) {
   };
   if (!plan.trip.exact) {
     add(width, interleave, 0, 0);
+    if (!findOpenBound(plan.trip, int64_t(width) * interleave))
+      return;
     if (interleave > 1)
       add(width, 1, 0, 0);
     VectorStage::Kind kind = VectorStage::Next;
@@ -954,17 +967,23 @@ void NestPlanner::consider(LoopNode &node) {
     if ((base.trip.most && *base.trip.most < width) ||
         !canSplitAt(base.trip, width))
       continue;
-    VectorPlan plan = base;
-    plan.width = width;
-    plan.interleave =
-        chooseInterleave(loop, plan.facts, sums, plan.trip, width, machine);
-    planStages(plan, isHeavy);
-    double cost = costOf(plan, scalar);
-    if (best && cost >= *best)
-      continue;
-    best = cost;
-    node.planCost = cost;
-    node.plan = std::move(plan);
+    unsigned most =
+        chooseInterleave(loop, base.facts, sums, base.trip, width, machine);
+    for (unsigned interleave :
+         {most, findWholeInterleave(base.trip, width, most)}) {
+      if (interleave == 0)
+        continue;
+      VectorPlan plan = base;
+      plan.width = width;
+      plan.interleave = interleave;
+      planStages(plan, isHeavy);
+      double cost = costOf(plan, scalar);
+      if (best && cost >= *best)
+        continue;
+      best = cost;
+      node.planCost = cost;
+      node.plan = std::move(plan);
+    }
   }
   if (!node.plan) {
     node.whyNot = "too few iterations, or bounds that do not split";

@@ -407,14 +407,19 @@ std::optional<TripInfo> getTripInfo(AffineForOp loop) {
   trip.start = constant(makeBound(bounds, bounds.lower));
   bool isExact = true;
   for (AffineExpr upper : bounds.upper) {
-    std::optional<int64_t> distance =
-        constant(makeBound(bounds, upper - bounds.lower));
+    AffineValueMap map = makeBound(bounds, upper - bounds.lower);
+    std::optional<int64_t> distance = constant(map);
+    // What no step divides ends with a step of its own.
+    int64_t divisor = map.getResult(0).getLargestKnownDivisor();
+    divisor = divisor % step == 0 ? divisor / step : 1;
     if (distance) {
       distance = *distance <= 0 ? 0 : (*distance - 1) / step + 1;
       trip.most = trip.most ? std::min(*trip.most, *distance) : *distance;
+      divisor = *distance;
     }
     isExact &= distance.has_value();
     trip.distances.push_back(distance);
+    trip.divisors.push_back(divisor);
   }
   if (isExact)
     trip.exact = trip.most;
@@ -422,8 +427,8 @@ std::optional<TripInfo> getTripInfo(AffineForOp loop) {
 }
 
 std::optional<unsigned> findOpenBound(const TripInfo &trip, int64_t chunk) {
-  for (auto [index, distance] : llvm::enumerate(trip.distances))
-    if (!distance || *distance % chunk != 0)
+  for (auto [index, divisor] : llvm::enumerate(trip.divisors))
+    if (divisor % chunk != 0)
       return index;
   return std::nullopt;
 }
@@ -433,8 +438,8 @@ bool canSplitAt(const TripInfo &trip, int64_t chunk) {
     return true;
   // The boundary is the least of one expression for each upper bound. Those
   // that are whole chunks away need no boundary: past them nothing runs.
-  return llvm::count_if(trip.distances, [&](std::optional<int64_t> distance) {
-           return !distance || *distance % chunk != 0;
+  return llvm::count_if(trip.divisors, [&](int64_t divisor) {
+           return divisor % chunk != 0;
          }) <= 1;
 }
 
@@ -1234,9 +1239,10 @@ static StageBounds getStageBounds(const VectorPlan &plan, unsigned index) {
     AffineExpr begin = bounds.lower + (trips - stage.width) * step;
     upper = {begin + 1, begin + trips - stage.width + 1,
              begin + trips % int64_t(stage.width)};
-    for (auto [bound, distance] : llvm::enumerate(plan.trip.distances))
+    for (auto [bound, expr] : llvm::enumerate(bounds.upper))
       if (bound != open)
-        upper.push_back(begin + *distance - trips + 1);
+        upper.push_back(begin + (expr - bounds.lower).ceilDiv(step) - trips +
+                        1);
     return {makeBound(bounds, begin), makeBound(bounds, upper)};
   }
   bool isFirst = index == 0;

@@ -74,6 +74,9 @@ struct TripInfo {
   /// For each result of the upper bound map, its distance from the lower bound
   /// in iterations, where constant.
   llvm::SmallVector<std::optional<int64_t>, 2> distances;
+  /// For each of them, a number that the distance is known to be a multiple of,
+  /// or to be at most 0.
+  llvm::SmallVector<int64_t, 2> divisors;
 };
 
 /// None if the lower bound is a max of several, or the step 0.

@@ -117,6 +117,41 @@ def cases():
         infinite = [INF if n == size - 1 else -INF for n in range(size)]
         yield ("inf_sum_%d" % size, reduction(size, "addf"),
                [(infinite, infinite), ([0.0], [INF if size == 1 else NAN])])
+    # Rows that end after whole vectors, or before they begin, where another
+    # bound is as far or ends all, with a rest of its own or without.
+    for unit in (16, 32, 64, 48):
+        for cap in (192, 128, 70, 1, 0):
+            ends = [max(0, min(unit * (i - 1), cap)) for i in range(4)]
+            values = [float(n * 7 % 31 - 15) for n in range(4 * 192)]
+            doubled = [2 * v if n % 192 < ends[n // 192] else -1.0
+                       for n, v in enumerate(values)]
+            tops = [max(values[192 * i:192 * i + end], default=-99.0)
+                    for i, end in enumerate(ends)]
+            yield ("multiples_%d_%d" % (unit, cap), """(%%A: memref<4x192xf32>,
+              %%B: memref<4x192xf32> {polynest.result},
+              %%C: memref<4xf32> {polynest.result}) {
+              %%low = arith.constant -99.0 : f32
+              affine.for %%i = 0 to 4 {
+                affine.for %%j = 0 to min affine_map<(d0) -> (d0 * %d - %d, %d)>(%%i) {
+                  %%x = affine.load %%A[%%i, %%j] : memref<4x192xf32>
+                  %%y = arith.addf %%x, %%x : f32
+                  affine.store %%y, %%B[%%i, %%j] : memref<4x192xf32> }
+                %%r = affine.for %%j = 0 to min affine_map<(d0) -> (d0 * %d - %d, %d)>(%%i)
+                    iter_args(%%a = %%low) -> f32 {
+                  %%x = affine.load %%A[%%i, %%j] : memref<4x192xf32>
+                  %%m = arith.maximumf %%a, %%x : f32
+                  affine.yield %%m : f32 }
+                affine.store %%r, %%C[%%i] : memref<4xf32> }
+              return }""" % (unit, unit, cap, unit, unit, cap),
+                   [(values, values), ([-1.0] * 768, doubled),
+                    ([0.0] * 4, tops)])
+
+
+def shape_of(values):
+    """Rows of 192, if there are several."""
+    if len(values) <= 192:
+        return [len(values)], [1]
+    return [len(values) // 192, 192], [192, 1]
 
 
 def run(library, name, contents):
@@ -126,7 +161,7 @@ def run(library, name, contents):
         buffers.append(nr.Buffer(len(data)))
         buffers[-1].fill(data)
         arguments.append(ctypes.byref(nr.descriptor(
-            buffers[-1].address, 0, [len(before)], [1])))
+            buffers[-1].address, 0, *shape_of(before))))
     getattr(library, "_mlir_ciface_" + name)(*arguments)
     results = []
     for buffer, (before, _) in zip(buffers, contents):

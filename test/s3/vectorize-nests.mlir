@@ -7,8 +7,9 @@
 // floordiv and mod of whole vectors (@blocks), indices as data (@iota), gathers
 // (@gather), conditions (@uniform_if, @select), narrow types (@narrow) and bounds
 // with a minimum (@tile); rows that data choose (@gather_rows), assertions
-// (@assert_lanes) and squares turned in registers (@turned); a second run changes
-// nothing.
+// (@assert_lanes) and squares turned in registers (@turned); no rest where bounds
+// are multiples of so many vectors (@whole), or of fewer (@fewer); a second run
+// changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -775,6 +776,44 @@ func.func @long_function(%X: memref<1024xf32>, %Y: memref<1024xf32> {polynest.re
     %11 = arith.mulf %10, %10 : f32
     %12 = math.tanh %11 : f32
     affine.store %12, %Y[%i] : memref<1024xf32>
+  }
+  return
+}
+
+// Each row ends after a multiple of 32 columns: four vectors leave nothing, and
+// eight, which would hide the latency of the sums, would leave four.
+// CHECK-LABEL: func @fewer
+//       CHECK: affine.for %[[I:.+]] = 0 to 16 {
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}(%[[I]]) step 32 iter_args(
+// CHECK-COUNT-4: arith.maximumf %{{.+}} : vector<8xf32>
+//   CHECK-NOT: affine.for
+//       CHECK: affine.store
+func.func @fewer(%X: memref<16x512xf32>, %Y: memref<16xf32> {polynest.result}) {
+  %low = arith.constant 0xFF800000 : f32
+  affine.for %i = 0 to 16 {
+    %r = affine.for %j = 0 to affine_map<(d0) -> (d0 * 32 + 32)>(%i) iter_args(%a = %low) -> f32 {
+      %x = affine.load %X[%i, %j] : memref<16x512xf32>
+      %m = arith.maximumf %x, %a : f32
+      affine.yield %m : f32
+    }
+    affine.store %r, %Y[%i] : memref<16xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @whole
+//       CHECK: affine.for %[[I:.+]] = 0 to 16 {
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}(%[[I]]) step 32 {
+// CHECK-COUNT-4: affine.vector_store
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @whole(%X: memref<16x512xf32>, %Y: memref<16x512xf32> {polynest.result}) {
+  affine.for %i = 0 to 16 {
+    affine.for %j = 0 to affine_map<(d0) -> (d0 * 32 + 32)>(%i) {
+      %x = affine.load %X[%i, %j] : memref<16x512xf32>
+      %y = arith.addf %x, %x : f32
+      affine.store %y, %Y[%i, %j] : memref<16x512xf32>
+    }
   }
   return
 }
