@@ -57,8 +57,12 @@ static constexpr llvm::StringLiteral passName = "fuse-blocks";
 static constexpr unsigned maxMembers = 16;
 static constexpr int64_t leastRows = 32, mostRows = 128;
 /// The most where a mask hides columns: a block computes, of what it hides, as
-/// many columns as the block has rows, half of them for nothing.
-static constexpr int64_t mostMaskedRows = 64;
+/// many columns as the block has rows, half of them for nothing. Tiles of 4, 6,
+/// 8 and 12 rows divide it.
+static constexpr int64_t mostMaskedRows = 48;
+/// Up to so many blocks, shorter ones that leave nothing are better than code
+/// for what is left.
+static constexpr int64_t mostEvenBlocks = 3;
 /// Blocks end at multiples of it, where they can: what follows rows in the
 /// columns (a mask) then ends with whole vectors.
 static constexpr int64_t rowUnit = 16;
@@ -463,6 +467,12 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
     chain.rows = int64_t(llvm::divideCeil(trips, blocks));
     if (blocks > 1)
       chain.rows = std::min(trips, int64_t(llvm::alignTo(chain.rows, rowUnit)));
+    int64_t even = chain.rows;
+    while (even > leastRows && trips % even != 0)
+      even -= rowUnit;
+    if (blocks <= mostEvenBlocks && even > 0 && trips % even == 0 &&
+        even * 3 >= chain.rows * 2)
+      chain.rows = even;
   }
   if (!chain.isCut() && chain.depth == 1)
     return "the common loop is as short as a block";

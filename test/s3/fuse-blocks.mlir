@@ -431,8 +431,8 @@ func.func @columns(%x: memref<4x8x16xf32>, %w: memref<128x4xf32>,
 
 // LARGE-LABEL: func @masked
 //       LARGE: affine.for %{{.+}} = 0 to 4 {
-//  LARGE-NEXT: affine.for %{{.+}} = 0 to 2 {
-//  LARGE-NEXT: memref.alloc() : memref<64x128xf32>
+//  LARGE-NEXT: affine.for %{{.+}} = 0 to 4 {
+//  LARGE-NEXT: memref.alloc() : memref<32x128xf32>
 //       LARGE: return
 func.func @masked(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
                   %o: memref<4x128x16xf32> {polynest.result}) {
