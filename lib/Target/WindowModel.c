@@ -92,7 +92,16 @@ bool pn_model_window_tile(const pn_model_core_t *core,
   return out_tile->rows != 0;
 }
 
-int32_t pn_model_window_vectors(int32_t registers, int32_t taps, int64_t rows) {
+int32_t pn_model_window_vectors(const pn_model_core_t *core, int32_t taps,
+                                int64_t rows, int64_t vectors) {
   int64_t together = rows > 0 ? min_i64(rows, wanted_rows) : wanted_rows;
-  return (int32_t)max_i64(((int64_t)registers - 1 - taps) / together, 1);
+  int64_t most =
+      max_i64(((int64_t)core->vector_registers - 1 - taps) / together, 1);
+  int64_t sums = (int64_t)core->fma_latency_cycles * core->fma_ports;
+  int64_t enough = max_i64((sums + together - 1) / together, 1);
+  int64_t count = enough + 1;
+  for (int64_t n = 2 * enough; n >= enough; --n)
+    if (vectors > 0 && vectors % n == 0)
+      count = n;
+  return (int32_t)min_i64(count, most);
 }

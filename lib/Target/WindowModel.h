@@ -60,9 +60,16 @@ bool pn_model_window_tile(const pn_model_core_t *core,
                           const pn_model_window_t *window,
                           pn_model_window_tile_t *out_tile);
 
-/* Most vectors of a row that leave room for four rows, or for as many as there
- * are: what vectorization should put side by side. At least 1. */
-int32_t pn_model_window_vectors(int32_t registers, int32_t taps, int64_t rows);
+/*
+ * Vectors of a row that vectorization should put side by side, of `vectors` in
+ * all (0: unknown), with four rows jammed or as many as there are:
+ *   enough   fma_latency_cycles * fma_ports / rows: sums that hide the latency
+ *   most     what leaves registers for those rows and the taps
+ * From enough to twice that, the first that divides `vectors`, since a rest is
+ * one more body; else enough + 1. At most `most`, at least 1.
+ */
+int32_t pn_model_window_vectors(const pn_model_core_t *core, int32_t taps,
+                                int64_t rows, int64_t vectors);
 
 PN_EXTERN_C_END
 

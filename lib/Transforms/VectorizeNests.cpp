@@ -719,17 +719,23 @@ static SmallVector<AffineForOp, 2> orderSquares(const SquareOrder &order) {
   return {made, loop};
 }
 
-/// Most vectors side by side that leave registers for rows of a window that
-/// slides along another loop: polynest-tile-windows takes several of those.
-static unsigned mostOfWindows(AffineForOp loop, const VectorMachine &machine) {
+/// Vectors side by side, of `vectors` in all, next to which several rows of a
+/// window that slides along another loop find room: polynest-tile-windows takes
+/// those.
+static unsigned mostOfWindows(AffineForOp loop, int64_t vectors,
+                              const VectorMachine &machine) {
   unsigned most = machine.registers;
+  pn_model_core_t core = {};
+  core.vector_registers = int32_t(machine.registers);
+  core.fma_latency_cycles = int32_t(machine.fmaLatency);
+  core.fma_ports = int32_t(machine.fmaPorts);
   loop->walk([&](AffineForOp inner) {
     if (inner == loop)
       return;
     if (std::optional<Window> window = findWindow(inner, loop))
       most = std::min(most, unsigned(pn_model_window_vectors(
-                                int32_t(machine.registers),
-                                window->numbers.taps, window->numbers.rows)));
+                                &core, window->numbers.taps,
+                                window->numbers.rows, vectors)));
   });
   return most;
 }
@@ -752,8 +758,9 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
       wanted = std::max(wanted, functionsOfSums);
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
+    int64_t vectors = trip.exact ? *trip.exact / width : 0;
     most = std::max(1u, std::min({wanted, room, 256 / std::max(ops, 1u),
-                                  mostOfWindows(loop, machine)}));
+                                  mostOfWindows(loop, vectors, machine)}));
   } else {
     ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;

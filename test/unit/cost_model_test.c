@@ -945,10 +945,21 @@ static void window_tiles(void) {
   core = core_of("skylake-avx512", 4);
   CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
   /* What vectorization leaves room for. */
-  CHECK(pn_model_window_vectors(16, 3, 112) == 3);
-  CHECK(pn_model_window_vectors(16, 7, 0) == 2);
-  CHECK(pn_model_window_vectors(32, 3, 2) == 14);
-  CHECK(pn_model_window_vectors(8, 8, 100) == 1);
+  /* Latency 4, 2 ports: 2 vectors hide it with 4 rows, 4 with 2. */
+  core = core_of("zen5", 4);
+  CHECK(core.vector_registers == 32);
+  CHECK(core.fma_latency_cycles == 4 && core.fma_ports == 2);
+  CHECK(pn_model_window_vectors(&core, 3, 112, 0) == 3);
+  CHECK(pn_model_window_vectors(&core, 3, 112, 36) == 2);
+  CHECK(pn_model_window_vectors(&core, 3, 112, 9) == 3);
+  CHECK(pn_model_window_vectors(&core, 3, 112, 7) == 3);
+  CHECK(pn_model_window_vectors(&core, 3, 2, 12) == 4);
+  CHECK(pn_model_window_vectors(&core, 3, 2, 13) == 5);
+  /* Registers: (16 - 1 - 7) / 4, (8 - 1 - 6) / 4. */
+  core.vector_registers = 16;
+  CHECK(pn_model_window_vectors(&core, 7, 0, 9) == 2);
+  core.vector_registers = 8;
+  CHECK(pn_model_window_vectors(&core, 6, 100, 9) == 1);
   /* Out of range. */
   const pn_model_window_t sane = window;
   window.taps = PN_MODEL_WINDOW_TAPS + 1;
