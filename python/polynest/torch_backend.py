@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The backend behind torch.compile(f, backend="polynest").
 
-AOTAutograd makes functional graphs of what Dynamo found, for inference and for
-training. Each graph is split into regions that are compiled and ops that stay
+What Dynamo found becomes functional graphs of ATen ops, for inference
+(torch_functional.py) and, by AOTAutograd, for training. Each graph is split into regions that are compiled and ops that stay
 with eager: polynest.explain(f)(*args) says which and why, for one call,
 polynest.report() for all that was compiled, and the logger "polynest" as it
 goes, at level INFO. Options are those of torch_options.py, for example
@@ -1255,12 +1255,24 @@ def _compile_anew(
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
 
-    from polynest import torch_recurrent
+    from polynest import torch_functional, torch_recurrent
     from polynest.torch_decompositions import decomposition_table
 
-    # Both take a moment: the worker starts while AOTAutograd traces.
+    # Both take a moment: the worker starts while the graph is traced.
     _capi.lib()
     _lowering.worker().start()
+    module = torch_recurrent.replace(module)
+    table = decomposition_table()
+    try:
+        graph = torch_functional.functional(module, table)
+    except torch_functional.Unusual as reason:
+        _LOG.debug("traced by AOTAutograd: %s", reason)
+    else:
+        only = GraphCompiler(options, "inference", kinds, seen)
+        built = only.compile(graph)
+        if only.straight is None:
+            return lambda *arguments: built(*arguments)
+        return _kept_direct(only, options, cache, key)
     compilers: list[tuple[GraphCompiler, bool]] = []
 
     def compiler(kind: str) -> Callable:
@@ -1280,14 +1292,26 @@ def _compile_anew(
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         partition_fn=torch_training.partition,
-        decompositions=decomposition_table(),
-    )(torch_recurrent.replace(module), example_inputs)
+        decompositions=table,
+    )(module, example_inputs)
     if len(compilers) != 1:
         return built
     only, plain = compilers[0]
     straight = only.straight
     if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
         return built
+    return _kept_direct(only, options, cache, key)
+
+
+def _kept_direct(
+    compiler: GraphCompiler,
+    options: dict[str, Any],
+    cache: Cache | None,
+    key: bytes | None,
+) -> Callable:
+    """What calls the one program that a graph became, without AOTAutograd's
+    wrapper, which takes longer than a small call."""
+    straight = compiler.straight
     if key is not None and -1 not in straight.places:
         torch_cache.store_direct(
             cache,
@@ -1296,7 +1320,6 @@ def _compile_anew(
             straight.places,
             straight.program,
             straight.plan,
-            only.report.ops,
+            compiler.report.ops,
         )
-    # Without AOTAutograd's wrapper, which takes longer than a small call.
     return _direct_call(straight, options)

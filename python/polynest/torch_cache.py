@@ -162,7 +162,7 @@ def _meta(value: Any, symbols: dict | None) -> str:
     return _number(value, symbols)
 
 
-def _argument(value: Any, place: dict[torch.fx.Node, int]) -> str:
+def argument_text(value: Any, place: dict[torch.fx.Node, int]) -> str:
     if isinstance(value, torch.fx.Node):
         return f"%{place[value]}"
     if value is None or value is Ellipsis or type(value) in (bool, int, str):
@@ -173,13 +173,13 @@ def _argument(value: Any, place: dict[torch.fx.Node, int]) -> str:
         return str(value)
     if type(value) is slice:
         parts = (value.start, value.stop, value.step)
-        return "slice" + _argument(parts, place)
+        return "slice" + argument_text(parts, place)
     if isinstance(value, (list, tuple)):
-        inner = ";".join(_argument(v, place) for v in value)
+        inner = ";".join(argument_text(v, place) for v in value)
         return ("[" if isinstance(value, list) else "(") + inner + ")"
     if isinstance(value, dict):
         return "{" + ";".join(
-            f"{k!r}={_argument(v, place)}" for k, v in value.items()
+            f"{k!r}={argument_text(v, place)}" for k, v in value.items()
         ) + "}"
     raise Unkeyable(f"an argument of {type(value).__name__}")
 
@@ -212,7 +212,7 @@ _BY_NAME = {
 _NAMESPACES = ("aten", "prims", "polynest")
 
 
-def _function(target: Any, any_op: bool) -> str:
+def function_text(target: Any, any_op: bool = False) -> str:
     """The name of a graph's function. `any_op` takes ops of every library:
     right where they stay with eager, which gets them from the graph."""
     if isinstance(target, torch._ops.OpOverload):
@@ -245,7 +245,7 @@ def _lines(
     place: dict[torch.fx.Node, int] = {}
     for node in module.graph.nodes:
         if node.op == "call_function":
-            what = _function(node.target, any_op)
+            what = function_text(node.target, any_op)
         elif node.op == "call_method":
             what = str(node.target)
         elif node.op in ("placeholder", "output", "get_attr"):
@@ -261,7 +261,7 @@ def _lines(
             value = _tensor(held, symbols)
         if node.op != "output" and meta in node.meta:
             value = _meta(node.meta[meta], symbols)
-        arguments = "" if node.op == "placeholder" else _argument(
+        arguments = "" if node.op == "placeholder" else argument_text(
             (node.args, node.kwargs), place
         )
         place[node] = len(place)

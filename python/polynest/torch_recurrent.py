@@ -251,6 +251,7 @@ _REPLACED = {
     getattr(torch, name): _replacement(getattr(torch, name), *layer)
     for name, layer in _LAYERS.items()
 }
+REPLACEMENTS = frozenset(_REPLACED.values())
 
 
 def decompositions(plain: dict[Any, Callable]) -> dict[Any, Callable]:

@@ -406,7 +406,7 @@ def test_own_functions_have_no_key(cache):
     with polynest.Target("host") as host:
         for function in (test_training, print, subprocess.run):
             with pytest.raises(torch_cache.Unkeyable):
-                torch_cache._function(function, False)
+                torch_cache.function_text(function)
         with pytest.raises(torch_cache.Unkeyable):
             torch_cache.direct_key(module, [3], {}, {}, host)
 

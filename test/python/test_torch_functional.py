@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs that are made functional without AOTAutograd are those that it makes, and
+what only it can treat is left to it."""
+
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_mlir")
+
+import torch.nn.functional as F  # noqa: E402
+from conftest import ROOT  # noqa: E402
+from functorch.compile import make_boxed_func  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "test" / "benchmark"))
+
+from polynest import (  # noqa: E402
+    torch_backend,
+    torch_functional,
+    torch_recurrent,
+)
+from polynest.torch_decompositions import decomposition_table  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("fresh_torch")
+
+ALIAS = torch.ops.aten.alias.default
+
+
+def sides(function, inputs, mode=torch.no_grad):
+    """The graph as this package makes it, or why it does not, and as
+    AOTAutograd does."""
+    found = []
+
+    def backend(module, example_inputs):
+        module = torch_recurrent.replace(module)
+        table = decomposition_table()
+        try:
+            ours = torch_functional.functional(module, table)
+        except torch_functional.Unusual as reason:
+            ours = str(reason)
+
+        def keep(graph, _):
+            found.append((ours, graph))
+            return make_boxed_func(graph.forward)
+
+        return aot_autograd(
+            fw_compiler=keep, inference_compiler=keep, decompositions=table
+        )(module, example_inputs)
+
+    with mode():
+        torch.compile(function, backend=backend, dynamic=False)(*inputs)
+    assert len(found) == 1
+    return found[0]
+
+
+def meaning(module):
+    """Of each result an expression of the inputs, shared parts once; which of
+    several nodes comes first does not matter. Aliases are what they name."""
+    expressions, number = {}, {}
+
+    def look(value):
+        if isinstance(value, torch.Tensor):
+            return str((value.dtype, tuple(value.shape), value.stride()))
+        if isinstance(value, (tuple, list)):
+            return str([look(v) for v in value])
+        return repr(value)
+
+    for node in module.graph.nodes:
+        if node.target is ALIAS:
+            number[node] = number[node.args[0]]
+            continue
+        args = torch.fx.node.map_arg(
+            (node.args, node.kwargs), lambda n: f"%{number[n]}"
+        )
+        if node.op == "output":
+            names = {i: text for text, i in expressions.items()}
+            return str(args), names
+        what = node.name if node.op == "placeholder" else f"{node.target}{args}"
+        text = f"{what} {look(node.meta['val'])}"
+        number[node] = expressions.setdefault(text, hash(text))
+
+
+def inplace(x):
+    y = x + 1
+    F.relu(y, inplace=True)
+    y += 2
+    y.mul_(x)
+    return y * 2
+
+
+def written_before_views(x):
+    y = torch.zeros(4, 4)
+    y.copy_(x.double())
+    y.fill_(3)
+    return y[1:] - x[1:], (x + 1).masked_fill_(x > 0, -1)
+
+
+def several(x):
+    a, b = x.chunk(2)
+    values, places = torch.max(x, 1)
+    return torch.cat([b, a], 1), values, places, torch.stack(x.unbind(1))
+
+
+def composites(x):
+    y = F.layer_norm(x, (4,)).contiguous().to(torch.float64)
+    z = torch.where(x > 0, x, -1.0).sum()
+    return y, z, torch.einsum("ij,kj->ik", x, x), F.pad(x, (1, 1))
+
+
+def made_here(x):
+    i = torch.arange(4)
+    return x[i, i], x.new_zeros(3), torch.full((2, 2), 0.5), torch.ones_like(x)
+
+
+def twice(x):
+    """Equal but for which arguments are the same tensor."""
+    y = x + 1
+    return x * x + x * y, y * y + y * x
+
+
+def signs(x):
+    """Equal but for a number's type or sign."""
+    return x * 0.0 + 1, x * -0.0 + 1.0, x.int() * 2, x.int() * 2.0
+
+
+def looks(x):
+    """Equal but for strides and types of arguments."""
+    return x + 1, x.t() + 1, x.int() + 1, x.double() + 1
+
+
+def detached(x):
+    return x.detach() * 2, x.T @ x, x.mT + 1, x.expand(2, 4, 4) + 1
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize(
+    "function",
+    [
+        inplace,
+        written_before_views,
+        several,
+        composites,
+        made_here,
+        twice,
+        signs,
+        looks,
+        detached,
+    ],
+)
+def test_same_graph(function, mode):
+    ours, theirs = sides(function, [torch.randn(4, 4)], mode)
+    assert not isinstance(ours, str), ours
+    assert meaning(ours) == meaning(theirs)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ResNet-50",
+        "MobileNetV2",
+        "BERT-base",
+        "GPT-2",
+        "U-Net with attention",
+        "DLRM",
+        "LSTM",
+    ],
+)
+def test_same_graph_of_models(name):
+    """The more so where modules hold parameters, which need gradients
+    elsewhere: what some ops are made of goes by that."""
+    pytest.importorskip("transformers")
+    import model_zoo
+
+    subject = model_zoo.build(name, small=True)
+    torch._dynamo.config.allow_rnn = subject.rnn
+    ours, theirs = sides(subject.module, subject.inputs(2))
+    assert not isinstance(ours, str), ours
+    assert meaning(ours) == meaning(theirs)
+
+
+def view_of_written(x):
+    y = x + 1
+    z = y[1:]
+    y.mul_(2)
+    return z + 1
+
+
+def written_view(x):
+    y = x + 1
+    y[1:].mul_(2)
+    return y + 1
+
+
+def other_rows(x):
+    """Views of views that look alike and begin elsewhere."""
+    y = x + 1
+    z, w = y[0:3][0:1], y[1:3][0:1]
+    z.add_(1)
+    return w * 2
+
+
+def written_input(x):
+    x.add_(1)
+    return x * 2
+
+
+def shared(x):
+    y = x + 1
+    return y, y[0]
+
+
+def view_of_input(x):
+    return x.t()
+
+
+def random(x):
+    return F.dropout(x, 0.5, True)
+
+
+def captured(x):
+    return torch.tensor([1.0, 2.0, 3.0, 4.0]) + x
+
+
+def turned(x):
+    y = x + 1
+    y.t_()
+    return y * x
+
+
+def rounded(x):
+    y = x.half()
+    y *= x
+    return y
+
+
+def given(x):
+    y = torch.empty(4, 4)
+    torch.add(x, 1, out=y)
+    return y * 2
+
+
+def conjugate(x):
+    y = torch.complex(x, x)
+    z = y.conj()
+    y.mul_(2)
+    return z.real * 2
+
+
+LEFT = [
+    (view_of_written, "view of what was written"),
+    (written_view, "view of what was written"),
+    (other_rows, "view of what was written"),
+    (written_input, "an input that is written"),
+    (shared, "shares memory"),
+    (view_of_input, "shares memory"),
+    (random, "native_dropout"),
+    (captured, "captured tensor"),
+    (turned, "t_"),
+    (rounded, "another type"),
+    (given, "add.out"),
+    (conjugate, "negates or conjugates"),
+]
+
+
+@pytest.mark.parametrize("function,reason", LEFT)
+def test_left_to_autograd(function, reason):
+    ours, _ = sides(function, [torch.randn(4, 4)])
+    assert isinstance(ours, str) and reason in ours
+
+
+def test_gradients_and_autocast_are_left():
+    x = torch.randn(4, 4, requires_grad=True)
+    ours, _ = sides(lambda x: x * 2, [x], torch.enable_grad)
+    assert ours == "gradients"
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        ours, _ = sides(lambda x: x @ x, [torch.randn(4, 4)])
+    assert ours == "autocast"
+
+
+@pytest.mark.parametrize("function", [f for f, _ in LEFT[:6]] + [inplace])
+def test_results_and_what_is_written(function):
+    """As in eager, in whichever way it is compiled."""
+    x = torch.randn(4, 4)
+    mine, theirs = x.clone(), x.clone()
+    with torch.no_grad():
+        want = function(theirs)
+        have = torch.compile(function, backend=torch_backend.polynest)(mine)
+    torch.testing.assert_close(have, want)
+    torch.testing.assert_close(mine, theirs)
+
+
+def test_parts_left_to_eager():
+    """A graph of several parts, called without AOTAutograd's wrapper."""
+
+    def function(x):
+        y = torch.cumsum(x, 0) + 1
+        return torch.linalg.qr(y)[1] * 2, y
+
+    x = torch.randn(4, 4)
+    with torch.no_grad():
+        want = function(x)
+        have = torch.compile(function, backend=torch_backend.polynest)(x)
+    torch.testing.assert_close(have, want)
