@@ -11,6 +11,8 @@ static const int32_t max_tile_vectors = 4;
 static const int64_t max_trips = INT64_C(1) << 40;
 /* What an unknown trip count is taken for. */
 static const int64_t unknown_trips = 1024;
+/* Tiles of rows that ask for all of the next panel where rows may be few. */
+static const int64_t few_tiles = 3;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
@@ -449,6 +451,8 @@ int32_t pn_model_panel_share(const pn_model_core_t *core,
       core->matrix.rows > 0 || plan->tile.mr < 1)
     return 0;
   int64_t tiles = ceil_div(plan->m.points, plan->tile.mr);
+  if (!is_known(&contraction->m) && tiles > few_tiles)
+    tiles = few_tiles;
   if (tiles < 2 || tiles > 2 * (int64_t)plan->tile.nr)
     return 0;
   const pn_model_loops_t points = pn_model_depth_points(contraction);

@@ -116,10 +116,11 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
  * which uses an element once and waits for memory alone; where tiles are more
  * than twice the columns of one; and with a matrix unit. Asked for in L1:
  * hardware prefetchers follow one panel and begin anew with each, which is most
- * of what few rows wait for. Measured (Zen 5, one thread, weights from memory,
- * share of the FMA peak before and with it): 20 x 768 x 3072 0.40 and 0.90,
- * 49 x 1024 x 2048 0.69 and 0.90, 77 x 512 x 2048 0.67 and 0.91, 128 x 768 x
- * 3072 0.85 and 0.95; from L2 nothing changes.
+ * of what few rows wait for. Where the number of rows is not known, 3 tiles ask
+ * for all of it, and those behind them again. Measured (Zen 5, one thread,
+ * weights from memory, share of the FMA peak before and with it): 20 x 768 x
+ * 3072 0.40 and 0.90, 49 x 1024 x 2048 0.69 and 0.90, 77 x 512 x 2048 0.67 and
+ * 0.91, 128 x 768 x 3072 0.85 and 0.95; from L2 nothing changes.
  */
 int32_t pn_model_panel_share(const pn_model_core_t *core,
                              const pn_model_contraction_t *contraction,

@@ -33,6 +33,8 @@ static constexpr int64_t packedRows = 8;
 /// Steps of the reduction in one iteration of the micro-kernel; most of them
 /// where rows in place are contiguous along short runs.
 static constexpr int64_t depthUnroll = 4, mostOfRun = 8;
+/// Fewest rows of a micro-tile of which a last one may have fewer.
+static constexpr int64_t leastSplitRows = 4;
 
 namespace {
 /// Bounds of a loop that starts at 0.
@@ -121,10 +123,15 @@ private:
   unsigned addKernelPlace(SmallVectorImpl<AffineExpr> &place,
                           SmallVectorImpl<Value> &operands);
   Value nextPanel(Value columns, Value row, Value column);
+  bool hasUnknownRows() const;
+  std::optional<Bounds> beginRest(int64_t fewRows);
+  void markAsKernel(AffineForOp loop);
   std::pair<Value, Value> openTiles();
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
+  void emitMicroTile(Value block, Value tileSums, Value rows, Value columns,
+                     Value row, Value column);
   void emitEpilogue(Value block);
   void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
                      IRMapping &mapping);
@@ -163,6 +170,8 @@ private:
   /// and which of its iterations.
   enum class Words { All, Full, Last } words = Words::All;
   int64_t openPart = 0;
+  /// Rows of a whole micro-tile.
+  int64_t fullRows = 1;
   /// Rows in place or ahead, as one row of elements.
   Value flatRows;
   /// Where rows in place begin, unless one even distance apart.
@@ -1776,8 +1785,12 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
                           .floorDiv(shape[shape.size() - 3] * tile.nr);
   AffineExpr isLastOfAll =
       (isLast + (depth + 1).floorDiv(depthBlocks)).floorDiv(2);
-  AffineExpr begin = builder.getAffineDimExpr(1).floorDiv(tile.mr) *
-                     (decision.depth.points * decision.panelShare);
+  AffineExpr part = builder.getAffineDimExpr(1).floorDiv(fullRows);
+  // Where the number of tiles is not known, few ask for all of the panel, and
+  // those behind them for it again.
+  if (hasUnknownRows())
+    part = part % llvm::divideCeil(tile.nr, decision.panelShare);
+  AffineExpr begin = part * (decision.depth.points * decision.panelShare);
   AffineExpr place = begin + panel + isLast * (block - allPanels) +
                      isLastOfAll * (allPanels - lastBase - block);
   return AffineApplyOp::create(
@@ -1791,18 +1804,52 @@ static void markKernel(AffineForOp loop) {
   loop->setAttr(kTiled, unit);
 }
 
+/// The same, unless the code behind the sums is in the loop: it is still to be
+/// vectorized.
+void Emitter::markAsKernel(AffineForOp loop) {
+  if (!decision.endsByTile)
+    markKernel(loop);
+}
+
 /// Opens the loops over the tiles of a block; returns the first column and row
 /// of one.
 std::pair<Value, Value> Emitter::openTiles() {
   const pn_model_tile_t &tile = decision.plan.tile;
   AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
   AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  // The code behind the sums is still to be vectorized.
-  if (!decision.endsByTile) {
-    markKernel(overColumns);
-    markKernel(overRows);
-  }
+  markAsKernel(overColumns);
+  markAsKernel(overRows);
   return {overColumns.getInductionVar(), overRows.getInductionVar()};
+}
+
+bool Emitter::hasUnknownRows() const {
+  return llvm::any_of(decision.rows.loops,
+                      [](const CutLoop &cut) { return !cut.trips; });
+}
+
+/// Where in a block the tile begins that has `fewRows` rows or fewer, if there
+/// is one; else at its end or behind. None where that is not to be told by one
+/// index.
+std::optional<Bounds> Emitter::beginRest(int64_t fewRows) {
+  int64_t mr = decision.plan.tile.mr;
+  Bounds count = pointsOf(decision.rows);
+  AffineExpr rest;
+  for (AffineExpr result : count.map.getResults()) {
+    auto constant = dyn_cast<AffineConstantExpr>(result);
+    // Full blocks have none.
+    if (constant && constant.getValue() % mr == 0)
+      continue;
+    if (constant || rest)
+      return std::nullopt;
+    rest = result;
+  }
+  if (!rest)
+    return std::nullopt;
+  AffineExpr begin = (rest - fewRows).ceilDiv(mr) * mr;
+  count.map = AffineMap::get(count.map.getNumDims(), count.map.getNumSymbols(),
+                             {builder.getAffineConstantExpr(0), begin},
+                             builder.getContext());
+  return count;
 }
 
 /// Updates the block of accumulators by one block of depth, tile by tile of a
@@ -1924,17 +1971,56 @@ void Emitter::startTiles(Value block, Value row, Value column) {
         ValueRange{row, loop.getInductionVar(), column});
 }
 
-/// Updates the block of accumulators by one block of depth.
+/// Updates the block of accumulators by one block of depth. Where the number of
+/// rows is not known, a last tile of at most half as many rows has a
+/// micro-kernel of its own: the other would take twice as long or longer.
 void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                          Value columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  pn_model_tile_t &tile = decision.plan.tile;
+  auto fewRows = int32_t(llvm::divideCeil(tile.mr, 2));
+  std::optional<Bounds> begin;
+  if (hasUnknownRows() && !isExact(decision.rows, tile.mr) &&
+      tile.mr >= leastSplitRows)
+    begin = beginRest(fewRows);
+  if (!begin) {
+    auto [column, row] = openTiles();
+    emitMicroTile(block, tileSums, rows, columns, row, column);
+    return;
+  }
+  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
+  markAsKernel(overColumns);
+  Value column = overColumns.getInductionVar();
+  Bounds all = pointsOf(decision.rows), most = all;
+  SmallVector<AffineExpr> results;
+  for (AffineExpr result : all.map.getResults())
+    results.push_back(result - fewRows);
+  most.map = AffineMap::get(all.map.getNumDims(), all.map.getNumSymbols(),
+                            results, builder.getContext());
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    AffineForOp overRows = makeLoop(most, tile.mr);
+    markAsKernel(overRows);
+    emitMicroTile(block, tileSums, rows, columns, overRows.getInductionVar(),
+                  column);
+  }
+  AffineForOp overRest = makeLoop(all, tile.mr, {}, &*begin);
+  markAsKernel(overRest);
+  std::swap(tile.mr, fewRows);
+  emitMicroTile(block, tileSums, rows, columns, overRest.getInductionVar(),
+                column);
+  std::swap(tile.mr, fewRows);
+}
+
+/// Updates one micro-tile by one block of depth.
+void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
+                            Value columns, Value row, Value column) {
   OpBuilder::InsertionGuard guard(builder);
   const pn_model_tile_t &tile = decision.plan.tile;
   int64_t lanes = tile.nr / tile.vectors;
   auto vectorType = VectorType::get({lanes}, type);
   auto packedVector = VectorType::get({lanes}, packedType);
   MLIRContext *context = builder.getContext();
-  Value column, row;
-  std::tie(column, row) = openTiles();
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   auto placeOf = [&](int64_t r, int64_t v) {
@@ -2118,6 +2204,7 @@ void Emitter::emit() {
        {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
     materializeTrips(*group);
   const pn_model_tile_t &tile = decision.plan.tile;
+  fullRows = tile.mr;
   int32_t bytes = int32_t(type.getIntOrFloatBitWidth() / 8);
   auto strideOf = [&](int64_t points, int64_t unit) {
     return pn_model_row_stride(points, unit, bytes, machine.lineBytes);

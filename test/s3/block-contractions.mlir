@@ -7,7 +7,8 @@
 // tile, which the code behind the sums follows (@short); a condition that stands still
 // ends up around all (@guarded); what starts the sums and what
 // follows them runs over the block (@bias); a convolution packs windows of one
-// block only (@convolution); a row count that is not constant (@dynamic);
+// block only (@convolution); a row count that is not constant (@dynamic),
+// of which a last tile of few rows has a micro-kernel of its own;
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
 // registers (@transposed), also where an integer is taken off (@transposed_off);
@@ -197,6 +198,17 @@ func.func @convolution(%x: memref<2x16x22x22xf32>, %w: memref<32x16x3x3xf32>,
 // CHECK-LABEL: func @dynamic
 //       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%{{.+}}]
 //       CHECK: affine.min
+//       CHECK: affine.for %{{.+}} = 0 to 96 step
+// 9 rows of 3 vectors; with AVX2 4 of 3.
+//       CHECK: affine.for %{{.+}} = 0 to min #{{.+}} step
+//        AVX2: %{{.+}}:12 = affine.for %{{.+}} = 0 to 64
+//      AVX512: %{{.+}}:27 = affine.for %{{.+}} = 0 to 64
+//       CHECK: vector.fma
+//
+// The rest, at most half of the rows.
+//       CHECK: affine.for %{{.+}} = max #{{.+}} to min #{{.+}} step
+//        AVX2: %{{.+}}:6 = affine.for %{{.+}} = 0 to 64
+//      AVX512: %{{.+}}:15 = affine.for %{{.+}} = 0 to 64
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @dynamic(%a: memref<?x64xf32>, %b: memref<64x96xf32>,

@@ -624,8 +624,8 @@ static void panel_shares(void) {
       {128, 256, 512, true, 8},
       /* What fits L1 beside everything else. */
       {128, 48, 96, true, 0},
-      /* Any number of rows: 14 tiles of 9 x 48 a block. Unknown bytes. */
-      {0, 3072, 768, true, 4},
+      /* Any number of rows of 9 x 48: 3 tiles ask. Unknown bytes. */
+      {0, 3072, 768, true, 16},
       {128, 0, 768, true, 0},
       {128, 3072, 0, true, 0},
   };
