@@ -946,7 +946,7 @@ static void window_tiles(void) {
   CHECK(pn_model_window_tile(&core, &window, &tile) && tile.rows == 4);
   /* What vectorization leaves room for. */
   /* Latency 4, 2 ports: 2 vectors hide it with 4 rows, 4 with 2. */
-  core = core_of("zen5", 4);
+  core = core_of("znver5", 4);
   CHECK(core.vector_registers == 32);
   CHECK(core.fma_latency_cycles == 4 && core.fma_ports == 2);
   CHECK(pn_model_window_vectors(&core, 3, 112, 0) == 3);
