@@ -163,23 +163,6 @@ static bool findLoops(AffineForOp root, Decision &decision) {
   return true;
 }
 
-/// True if an index is a value from outside of `outer`, the same for all
-/// `maps`.
-static bool isFixedIndex(ArrayRef<AffineValueMap> maps, unsigned d,
-                         AffineForOp outer) {
-  AffineValueMap first = maps.front();
-  return llvm::all_of(
-             maps,
-             [&](const AffineValueMap &map) {
-               return AffineValueMap(map).getResult(d) == first.getResult(d) &&
-                      llvm::equal(map.getOperands(), first.getOperands());
-             }) &&
-         llvm::none_of(first.getOperands(), [&](Value operand) {
-           return first.isFunctionOf(d, operand) &&
-                  outer->isAncestor(operand.getParentBlock()->getParentOp());
-         });
-}
-
 /// True if the last index is the variable of `lanes`, and no other moves with
 /// it.
 static bool endsWithLanes(const AffineValueMap &map, AffineForOp lanes) {
@@ -235,8 +218,7 @@ static std::optional<LaneImage> matchLaneImage(Operation *alloc,
     image.maps.push_back(accesses[0].map);
   }
   for (unsigned d = 0; d < last; ++d) {
-    bool isFixed =
-        !image.padded.hasBorder(d) && isFixedIndex(image.maps, d, outer);
+    bool isFixed = isFixedIndex(image.padded, image.maps, d, outer);
     image.isFixed.push_back(isFixed);
     if (!isFixed)
       image.elementsOfLane *= double(type.getDimSize(d));
@@ -359,29 +341,21 @@ static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
       SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
       AffineStoreOp::create(builder, loc, padded.padding(), buffer, ivs);
     }
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    loc = AffineStoreOp(padded.copy).getLoc();
-    SmallVector<Value, 4> ivs = emitLoops(builder, loc, copied);
-    // Behind the operands of the read stand the variables of these loops.
-    AffineMap place = image.maps.front().getAffineMap();
-    ValueRange from = image.maps.front().getOperands();
-    unsigned dims = place.getNumDims();
-    SmallVector<Value> operands(from.take_front(dims));
-    llvm::append_range(operands, ivs);
-    operands.push_back(blocks.getInductionVar());
-    llvm::append_range(operands, from.drop_front(dims));
-    SmallVector<AffineExpr, 4> indices;
-    for (unsigned d = 0; d < ivs.size(); ++d)
-      indices.push_back(image.isFixed[d] ? place.getResult(d)
-                                         : builder.getAffineDimExpr(dims + d));
-    indices.back() =
-        indices.back() + builder.getAffineDimExpr(dims + ivs.size());
-    AffineMap map = AffineMap::get(dims + ivs.size() + 1, place.getNumSymbols(),
-                                   indices, builder.getContext());
-    Value element = loadSource(builder, padded, map, operands);
-    AffineStoreOp::create(builder, loc, element, buffer, ivs);
-  }
+  AffineMap place = image.maps.front().getAffineMap();
+  ValueRange from = image.maps.front().getOperands();
+  unsigned dims = place.getNumDims();
+  SmallVector<Value> operands(from.take_front(dims));
+  operands.push_back(blocks.getInductionVar());
+  llvm::append_range(operands, from.drop_front(dims));
+  SmallVector<AffineExpr, 4> begin;
+  for (auto [index, isFixed] :
+       llvm::zip_equal(place.getResults(), image.isFixed))
+    begin.push_back(isFixed ? index : builder.getAffineConstantExpr(0));
+  begin.back() = builder.getAffineDimExpr(dims);
+  emitCopy(builder, padded, buffer, copied,
+           AffineMap::get(dims + 1, place.getNumSymbols(), begin,
+                          builder.getContext()),
+           operands);
   for (auto [read, from] : llvm::zip_equal(padded.reads, image.maps)) {
     AffineMap map = from.getAffineMap();
     SmallVector<AffineExpr, 4> indices(map.getResults());

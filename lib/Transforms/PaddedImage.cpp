@@ -232,6 +232,39 @@ Value loadSource(OpBuilder &builder, const PaddedImage &image,
                               values);
 }
 
+bool isFixedIndex(const PaddedImage &image, ArrayRef<AffineValueMap> maps,
+                  unsigned d, AffineForOp loop) {
+  AffineValueMap first = maps.front();
+  return !image.hasBorder(d) && llvm::all_of(maps, [&](AffineValueMap map) {
+    return map.getResult(d) == first.getResult(d) &&
+           llvm::equal(map.getOperands(), first.getOperands());
+  }) && llvm::none_of(first.getOperands(), [&](Value operand) {
+    return first.isFunctionOf(d, operand) && !isOutside(operand, loop);
+  });
+}
+
+void emitCopy(OpBuilder builder, const PaddedImage &image, Value buffer,
+              ArrayRef<Range> copied, AffineMap begin, ValueRange operands) {
+  AffineStoreOp copy = image.copy;
+  Location loc = copy.getLoc();
+  SmallVector<Value, 4> ivs = emitLoops(builder, loc, copied);
+  // The variables of these loops stand behind the dimensions of `begin`.
+  unsigned dims = begin.getNumDims();
+  SmallVector<Value> values(operands.take_front(dims));
+  llvm::append_range(values, ivs);
+  llvm::append_range(values, operands.drop_front(dims));
+  SmallVector<AffineExpr, 4> indices;
+  for (auto [d, index] : llvm::enumerate(begin.getResults()))
+    indices.push_back(index +
+                      (copied[d].size() == 1
+                           ? builder.getAffineConstantExpr(copied[d].low)
+                           : builder.getAffineDimExpr(dims + d)));
+  AffineMap map = AffineMap::get(dims + ivs.size(), begin.getNumSymbols(),
+                                 indices, builder.getContext());
+  Value element = loadSource(builder, image, map, values);
+  AffineStoreOp::create(builder, loc, element, buffer, ivs);
+}
+
 /// Removes an operation, and then the loops around it that do nothing more.
 static void eraseWithLoops(Operation *op) {
   while (true) {

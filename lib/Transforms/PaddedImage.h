@@ -7,6 +7,7 @@
 #define POLYNEST_TRANSFORMS_PADDEDIMAGE_H
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/IR/AffineValueMap.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -71,6 +72,18 @@ llvm::SmallVector<mlir::Value, 4> emitLoops(mlir::OpBuilder &builder,
 /// `operands`, which lie in the box.
 mlir::Value loadSource(mlir::OpBuilder &builder, const PaddedImage &image,
                        mlir::AffineMap indices, mlir::ValueRange operands);
+
+/// True if dimension `d` of the image is one without a border, of which all
+/// reads, at `maps`, have the same index, from outside of `loop`.
+bool isFixedIndex(const PaddedImage &image,
+                  llvm::ArrayRef<mlir::affine::AffineValueMap> maps, unsigned d,
+                  mlir::affine::AffineForOp loop);
+
+/// Copies a part of the image to the indices `copied` of a buffer, whose first
+/// element has the place `begin`, a map of `operands`, in the image.
+void emitCopy(mlir::OpBuilder builder, const PaddedImage &image,
+              mlir::Value buffer, llvm::ArrayRef<Range> copied,
+              mlir::AffineMap begin, mlir::ValueRange operands);
 
 /// Removes the stores, and the buffer, which nothing may read any more.
 void eraseImage(PaddedImage &image);

@@ -294,7 +294,8 @@ def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
     Where a private buffer is filled with one value, overwritten but for a border
     with another buffer's elements, and then read by one nest of windows, most of
     the nest needs no such copy: it reads the other buffer. Each border gets a nest
-    and a padded buffer of its own, of what it reads.
+    and a padded buffer of its own, of what it reads; inside of the loops around
+    those of the rows, where there are any (batches).
 
     Before: `affine.for %i, %c: affine.store %0, %p[%i, %c]`
             `affine.for %i, %c: affine.store %x[%i, %c], %p[%i + 1, %c]`
@@ -952,7 +953,8 @@ def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
   let description = [{
     Makes the vector stores of a nest to a result non-temporal where the result
     is at least `threshold-kib` large, nothing in the function reads it, and the
-    innermost loops write whole lines one after the other. The nest is put under
+    innermost loops write whole lines one after the other. Nests that write less
+    than a 16th of the threshold stay. The nest is put under
     an `scf.if` that asks whether the result is aligned to its vectors, and,
     where sizes are dynamic, large and with rows of whole vectors; else the nest
     runs as it was. Values do not change.

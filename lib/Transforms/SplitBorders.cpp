@@ -5,7 +5,8 @@
 // overwritten with another buffer's elements, and one nest then reads windows
 // of it (a padded image), splits that nest: where all that is read lies in the
 // box, it reads the other buffer; the few rows and columns at each border get a
-// nest and a padded buffer of their own, as large as what they read.
+// nest and a padded buffer of their own, as large as what they read, of one
+// iteration of the loops around those of rows and columns if there are any.
 // Legal when: the two stores and the reads are all that touches the buffer; the
 // box is overwritten under no condition, behind the fill, with elements whose
 // buffer nothing writes until the reads are done; each dimension with a border
@@ -80,6 +81,10 @@ struct Decision {
   SmallVector<Piece, 8> pieces;
   /// What the pieces read.
   double borderElements = 0;
+  /// The last of the loops around that have an image each, if there are any,
+  /// and the places that reads have in the buffer.
+  AffineForOp images;
+  SmallVector<AffineValueMap, 4> maps;
 };
 } // namespace
 
@@ -230,6 +235,36 @@ static void listPieces(Decision &decision) {
   }
 }
 
+/// The loop that stands alone in `loop`.
+static AffineForOp getInside(AffineForOp loop) {
+  return cast<AffineForOp>(loop.getBody()->front());
+}
+
+/// Finds the loops around the rows that have an image each: all of them, none
+/// of which would copy anything twice.
+static void findImages(Decision &decision, ArrayRef<AffineForOp> loops) {
+  for (AffineLoadOp read : decision.image.reads) {
+    SmallVector<Access, 1> accesses;
+    collectAccesses(read, accesses);
+    decision.maps.push_back(accesses[0].map);
+  }
+  unsigned count = 0;
+  while (count < loops.size() && loops[count] != decision.borders.front().rows)
+    ++count;
+  if (count == 0 || count == loops.size())
+    return;
+  for (AffineForOp loop : loops.take_front(count)) {
+    bool isMoving = false;
+    for (unsigned d = 0; d < decision.image.box.size(); ++d)
+      isMoving |=
+          isFixedIndex(decision.image, decision.maps, d, loops[count]) &&
+          decision.maps.front().isFunctionOf(d, loop.getInductionVar());
+    if (!isMoving || getTripCount(loop) == uint64_t(1))
+      return;
+  }
+  decision.images = loops[count - 1];
+}
+
 static double countElements(const Piece &piece) {
   double elements = 1;
   for (const Range &range : piece.reads)
@@ -284,16 +319,34 @@ static double countReads(const PaddedImage &image) {
 // Transform
 //===----------------------------------------------------------------------===//
 
-/// A padded buffer of what the piece reads, filled and copied.
-static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
-                        const Piece &piece) {
+/// True for dimensions of which a buffer of one image has a single index.
+static bool isOfOneImage(const Decision &decision, unsigned d) {
+  return decision.images && isFixedIndex(decision.image, decision.maps, d,
+                                         getInside(decision.images));
+}
+
+/// A padded buffer of what the piece reads, filled and copied; ivs are those of
+/// a copy of the consumer.
+static Value emitBuffer(OpBuilder builder, const Decision &decision,
+                        const Piece &piece, const IRMapping &mapping) {
+  const PaddedImage &image = decision.image;
+  AffineValueMap place = decision.maps.front();
   SmallVector<int64_t, 4> sizes;
   SmallVector<Range, 4> filled, copied;
-  for (auto [reads, box] : llvm::zip_equal(piece.reads, image.box)) {
-    sizes.push_back(reads.size());
-    filled.push_back({0, reads.size()});
-    copied.push_back({std::max(reads.low, box.low) - reads.low,
-                      std::min(reads.high, box.high) - reads.low});
+  SmallVector<AffineExpr, 4> begin;
+  for (unsigned d = 0; d < piece.reads.size(); ++d) {
+    Range reads = piece.reads[d], box = image.box[d];
+    if (isOfOneImage(decision, d)) {
+      sizes.push_back(1);
+      copied.push_back({0, 1});
+      begin.push_back(place.getResult(d));
+    } else {
+      sizes.push_back(reads.size());
+      copied.push_back({std::max(reads.low, box.low) - reads.low,
+                        std::min(reads.high, box.high) - reads.low});
+      begin.push_back(builder.getAffineConstantExpr(reads.low));
+    }
+    filled.push_back({0, sizes.back()});
   }
   auto old = cast<memref::AllocOp>(image.alloc);
   MemRefType type = MemRefType::Builder(image.type()).setShape(sizes);
@@ -308,15 +361,13 @@ static Value emitBuffer(OpBuilder builder, const PaddedImage &image,
   if (llvm::any_of(copied,
                    [](const Range &range) { return range.size() == 0; }))
     return buffer;
-  OpBuilder::InsertionGuard guard(builder);
-  AffineStoreOp copy = image.copy;
-  SmallVector<Value, 4> ivs = emitLoops(builder, copy.getLoc(), copied);
-  SmallVector<AffineExpr, 4> indices;
-  for (auto [d, reads] : llvm::enumerate(piece.reads))
-    indices.push_back(builder.getAffineDimExpr(d) + reads.low);
-  AffineMap map = AffineMap::get(ivs.size(), 0, indices, builder.getContext());
-  Value element = loadSource(builder, image, map, ivs);
-  AffineStoreOp::create(builder, copy.getLoc(), element, buffer, ivs);
+  SmallVector<Value> operands;
+  for (Value operand : place.getOperands())
+    operands.push_back(mapping.lookupOrDefault(operand));
+  emitCopy(builder, image, buffer, copied,
+           AffineMap::get(place.getNumDims(), place.getNumSymbols(), begin,
+                          builder.getContext()),
+           operands);
   return buffer;
 }
 
@@ -329,9 +380,17 @@ static void apply(Decision &decision) {
   PaddedImage &image = decision.image;
   OpBuilder builder(image.consumer);
   for (const Piece &piece : decision.pieces) {
-    Value buffer = emitBuffer(builder, image, piece);
     IRMapping mapping;
+    Value buffer;
+    if (!decision.images)
+      buffer = emitBuffer(builder, decision, piece, mapping);
     builder.clone(*image.consumer, mapping);
+    if (decision.images) {
+      auto around =
+          cast<AffineForOp>(mapping.lookup(decision.images.getOperation()));
+      buffer = emitBuffer(OpBuilder::atBlockBegin(around.getBody()), decision,
+                          piece, mapping);
+    }
     for (auto [border, rows] : llvm::zip_equal(decision.borders, piece.rows))
       setRows(cast<AffineForOp>(mapping.lookup(border.rows.getOperation())),
               rows);
@@ -339,8 +398,10 @@ static void apply(Decision &decision) {
       Operation *copy = mapping.lookup(read.getOperation());
       auto [map, operands] = getPlace(copy);
       SmallVector<AffineExpr, 4> indices;
-      for (auto [index, reads] : llvm::zip_equal(map.getResults(), piece.reads))
-        indices.push_back(index - reads.low);
+      for (unsigned d = 0; d < piece.reads.size(); ++d)
+        indices.push_back(isOfOneImage(decision, d)
+                              ? builder.getAffineConstantExpr(0)
+                              : map.getResult(d) - piece.reads[d].low);
       movePlace(copy, buffer,
                 AffineMap::get(map.getNumDims(), map.getNumSymbols(), indices,
                                copy->getContext()),
@@ -375,7 +436,8 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
       std::optional<PaddedImage> image = matchPaddedImage(alloc);
       if (!image)
         continue;
-      Decision decision{std::move(*image), {}, {}};
+      Decision decision;
+      decision.image = std::move(*image);
       std::string reason = whyNot(decision);
       Location loc = decision.image.consumer.getLoc();
       if (!reason.empty()) {
@@ -445,6 +507,7 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
       if (loop == decision.borders.back().rows)
         break;
     }
+    findImages(decision, loops);
     return {};
   }
 };

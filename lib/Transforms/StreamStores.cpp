@@ -11,7 +11,8 @@
 // visible to other threads is the fence of polynest-fence-streams.
 // Profitable when: the result is at least `threshold-kib` large, the usable
 // share of the last-level cache, so that ordinary stores would leave little of
-// it there; nothing else in the function reads it; each loop around the stores
+// it there, and the nest writes no small part of that (a border of an image);
+// nothing else in the function reads it; each loop around the stores
 // fills what it steps over, in few streams or by whole lines, so that whole
 // lines are written together (Intel 64 and IA-32 Architectures Optimization
 // Reference Manual, "Non-temporal stores"; Software Optimization Guide for AMD
@@ -58,6 +59,8 @@ static constexpr int64_t leastBytes = 16;
 /// A cache line, nearly everywhere; a vector of so many bytes leaves nothing to
 /// be combined with it.
 static constexpr int64_t lineBytes = 64;
+/// Of the threshold: what a nest should write to be worth a second form.
+static constexpr double leastPart = 1.0 / 16;
 
 namespace {
 /// What a nest writes to one result.
@@ -163,6 +166,34 @@ static StringRef whyNotResult(BlockArgument result, uint64_t thresholdBytes) {
              memref::DimOp>(user))
       return "the result is read, or seen through a view";
   return {};
+}
+
+/// Bytes that the stores write in one run of `nest`, where that is known.
+static std::optional<double> countWritten(ArrayRef<AffineVectorStoreOp> stores,
+                                          Operation *nest) {
+  double bytes = 0;
+  for (AffineVectorStoreOp store : stores) {
+    double written = double(getVectorBytes(store));
+    for (Operation *op = store; op != nest;) {
+      op = op->getParentOp();
+      std::optional<uint64_t> trips = 1;
+      if (auto loop = dyn_cast<AffineForOp>(op)) {
+        trips = getTripCount(loop);
+      } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
+        std::optional<SmallVector<int64_t, 8>> ranges =
+            loop.getConstantRanges();
+        if (!ranges)
+          return std::nullopt;
+        for (auto [range, step] : llvm::zip(*ranges, loop.getSteps()))
+          *trips *= uint64_t(llvm::divideCeil(range, step));
+      }
+      if (!trips)
+        return std::nullopt;
+      written *= double(*trips);
+    }
+    bytes += written;
+  }
+  return bytes;
 }
 
 /// Elements by which the first store moves with each iteration of the loop
@@ -340,6 +371,10 @@ struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
         StringRef why = whyNotResult(target.result, thresholdBytes);
         if (why.empty())
           why = selectStores(target);
+        if (why.empty() && countWritten(target.stores, &nest)
+                                   .value_or(double(thresholdBytes)) <
+                               leastPart * double(thresholdBytes))
+          why = "the nest writes a small part of the result";
         if (why.empty()) {
           decision.targets.push_back(std::move(target));
           continue;

@@ -157,7 +157,7 @@ func.func @wide(%x: memref<33x56xf32>, %w: memref<4x56xf64>, %r: memref<30x56xf6
 //       CHECK: affine.for %[[Y:.+]] = 1 to 9 {
 //  CHECK-NEXT: affine.for %[[X:.+]] = 1 to 9 {
 //  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 16 {
-//  CHECK-NEXT: %[[V:.+]] = affine.load %{{.+}}[%[[N]], %[[Y]] - 1, %[[X]] - 1, %[[C]] + %[[B]]]
+//  CHECK-NEXT: %[[V:.+]] = affine.load %{{.+}}[%[[N]], %[[Y]] - 1, %[[X]] - 1, %[[B]] + %[[C]]]
 //  CHECK-NEXT: affine.store %[[V]], %[[P]][%{{.+}}, %[[Y]], %[[X]], %[[C]]]
 //       CHECK: affine.for %[[Y:.+]] = 0 to 8 {
 //  CHECK-NEXT: affine.for %[[X:.+]] = 0 to 8 {

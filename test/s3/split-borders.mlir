@@ -2,7 +2,7 @@
 // border from buffers of what the first and last rows and columns read, each
 // filled and copied for itself (@image); strides leave borders out that nothing
 // reads (@strided); dilated windows and several reads of one image (@pool);
-// batches whose nests were fused (@fused), and a source whose indices are turned
+// batches, whose nests were fused, of which each has buffers of its own (@fused), and a source whose indices are turned
 // and moved (@turned). Loops that run once are dropped. What is left of the copy is gone. A second run
 // changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-split-borders{least-kib=0}))' > %t.once
@@ -160,9 +160,13 @@ func.func @pool(%x: memref<60x4xf32>, %r: memref<60x4xf32> {polynest.result}) {
 
 // CHECK-LABEL: func @fused
 //  CHECK-SAME: %[[X:[a-z0-9]+]]: memref<3x30x4xf32>
-//       CHECK: memref.alloc() : memref<3x3x4xf32>
-//       CHECK: memref.alloc() : memref<3x3x4xf32>
-//       CHECK: affine.store %{{.+}}, %{{.+}}[%{{.+}}, %c29,
+//       CHECK: affine.for %[[N:.+]] = 0 to 3
+//  CHECK-NEXT: %[[P:.+]] = memref.alloc() : memref<1x3x4xf32>
+//       CHECK: affine.load %[[X]][%[[N]], %{{.+}} - 1, %{{.+}}]
+//       CHECK: affine.load %[[P]][0, {{.+}}, %{{.+}}]
+//       CHECK: affine.for %[[N:.+]] = 0 to 3
+//  CHECK-NEXT: memref.alloc() : memref<1x3x4xf32>
+//       CHECK: affine.store %{{.+}}, %{{.+}}[%[[N]], %c29,
 //   CHECK-NOT: memref.alloc
 //       CHECK: affine.for %[[I:.+]] = 1 to 29
 //       CHECK: affine.load %[[X]][%{{.+}}, %[[I]] + %{{.+}} - 1, %{{.+}}]

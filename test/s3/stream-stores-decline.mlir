@@ -1,5 +1,5 @@
 // Properties: ordinary stores stay where the result fits the caches (@small),
-// is read (@read), has rows of no whole vectors (@odd), where iterations leave
+// is read (@read), is written in small part by the nest (@part), has rows of no whole vectors (@odd), where iterations leave
 // gaps (@gaps), walk backwards (@back) or down columns (@columns), or write to
 // many rows at once (@many), and for what is no result (@buffer) or too narrow
 // a vector (@narrow).
@@ -42,6 +42,20 @@ func.func @read(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result},
   return
 }
 
+// 31 of 1024 rows are less than a 16th of 1 MiB.
+// CHECK-LABEL: func @part
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="the nest writes a small part of the result"
+func.func @part(%x: vector<8xf32>, %r: memref<1024x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.parallel (%i) = (0) to (31) {
+    affine.for %j = 0 to 512 step 8 {
+      affine.vector_store %x, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
+    }
+  }
+  return
+}
 // CHECK-LABEL: func @odd
 //   CHECK-NOT: scf.if
 //       CHECK: return
