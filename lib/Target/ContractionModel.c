@@ -32,6 +32,9 @@ static const double most_written_cycles = 8;
  * where it begins, sums that are added to and stored, a loop whose end is not
  * foreseen. */
 static const double tile_cycles = 64;
+/* Tiles whose cycles differ by less count as equal: fewer loads win, and with
+ * them fewer rows that come from L2. */
+static const double tie_share = 0.015;
 /* Accumulators that just cover the latency wait for every load that is late. */
 static const double latency_slack = 1.25;
 
@@ -58,7 +61,8 @@ static int64_t gcd_of(int64_t a, int64_t b) {
 }
 
 /* The tile that loses fewest points: the even one, or one of whole units from
- * half of that to `most`; of equals the one next to the even one. */
+ * half of that to `most`; of equals the one next to the even one, and that of
+ * whole units, which leaves a rest in the last block alone. */
 static int64_t best_tile(int64_t trips, int64_t most, int64_t inner,
                          int64_t unit) {
   int64_t even = ceil_div(trips, ceil_div(trips, most));
@@ -66,6 +70,10 @@ static int64_t best_tile(int64_t trips, int64_t most, int64_t inner,
   int64_t fewest = padded_points(trips, even, inner, unit);
   int64_t quantum = unit / gcd_of(unit, inner);
   int64_t start = round_up(even, quantum);
+  if (start <= most && padded_points(trips, start, inner, unit) <= fewest) {
+    fewest = padded_points(trips, start, inner, unit);
+    best = start;
+  }
   for (int64_t i = 0; start + i <= most || 2 * (start - i) >= even;
        i += quantum) {
     const int64_t tiles[] = {start + i, start - i};
@@ -242,14 +250,16 @@ static bool cut_depth(const pn_model_core_t *core,
   int32_t unit = is_matrix ? core->matrix.words : core->lanes;
   if (!cut_as(&points, asked, max_i64(most, 16), unit, out_k))
     return false;
-  /* Blocks of whole tiles are filled up at the end alone. */
+  /* Blocks of whole tiles are filled up at the end alone; of whole vectors, the
+   * steps of which a loop takes several come out even. */
   int64_t whole = round_up(out_k->points, unit);
   if (whole > max_i64(most, 16))
     whole -= unit;
   pn_model_block_t block;
-  if (is_matrix && asked == 0 && whole > 0 &&
-      count_blocks(&points, out_k) > 1 && cut_exactly(&points, whole, &block) &&
-      block.points % unit == 0)
+  double blocks = count_blocks(&points, out_k);
+  if (asked == 0 && whole > 0 && blocks > 1 &&
+      cut_exactly(&points, whole, &block) && block.points % unit == 0 &&
+      (is_matrix || count_blocks(&points, &block) <= blocks))
     *out_k = block;
   return true;
 }
@@ -379,8 +389,9 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
       double cycles = 0, loads = 0;
       if (!plan_tile(core, contraction, tiling, &plan, &cycles, &loads))
         return false;
-      bool better = !found || cycles < best_cycles * 0.99 ||
-                    (cycles <= best_cycles * 1.01 && loads < best_loads);
+      bool better =
+          !found || cycles < best_cycles * (1 - tie_share) ||
+          (cycles <= best_cycles * (1 + tie_share) && loads < best_loads);
       if (!better)
         continue;
       found = true;

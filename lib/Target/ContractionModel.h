@@ -43,7 +43,8 @@ typedef struct pn_model_block {
 
 /* Cuts a group in blocks of at most `limit` points (one iteration of the
  * innermost loop at least), as equal as may be, with the fewest points lost
- * when each block is rounded up to `unit`. False for a negative trip count or
+ * when each block is rounded up to `unit`; in whole units where that loses no
+ * more. False for a negative trip count or
  * no loop. */
 bool pn_model_cut_loops(const pn_model_loops_t *loops, int64_t limit,
                         int64_t unit, pn_model_block_t *out_block);
@@ -83,8 +84,8 @@ typedef struct pn_model_contraction_plan {
  *   kc  <= L1 share: (nr + mr) * kc * S in seven eighths of L1: sums of a block
  *          pass through memory, and rows of A are read once for each of these
  *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k in whole tiles * cycles_per_k
- * Ties within 1 %: fewer loads. Blocks of C are halved until there are four for
- * each core or they hold less than 64 x 64.
+ * Ties within 1.5 %: fewer loads. Blocks of C are halved until there are four
+ * for each core or they hold less than 64 x 64.
  *
  * Where k is one block of at most 8 cycles for an element of C, columns may be
  * packed ahead, and C outgrows L2 and has several blocks of columns: blocks of

@@ -24,8 +24,8 @@
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=512 vector-registers=32 l1-size-kib=48 l2-size-kib=1024}))' | FileCheck %s --check-prefixes=CHECK,AVX512
 
 // With AVX2 6 rows of 2 vectors of 8. Depth: 7/8 of 32 KiB hold 28672 / (4 * (16
-// + 2 * 6)) = 256 rows of both panels; 512 in 2 parts. With AVX-512 12 rows of
-// 2 vectors of 16: 43008 / (4 * (32 + 2 * 12)) = 192; 512 in 3 parts: 176.
+// + 2 * 6)) = 256 rows of both panels; 512 in 2 parts. With AVX-512 6 rows of
+// 4 vectors of 16: 43008 / (4 * (64 + 2 * 6)) = 141; 512 in 4 parts: 128.
 // CHECK-LABEL: func @matmul
 //  CHECK-SAME: %[[X:.+]]: memref<768x512xf32>, %[[Y:.+]]: memref<512x1024xf32>, %[[Z:[a-z0-9]+]]:
 //       CHECK: %[[ROWS:.+]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1]]
@@ -33,12 +33,12 @@
 // The columns, once: blocks of panels, each as deep as the matrix, and one row
 // more, so that panels do not lie in one set of the caches.
 //        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x16xf32>
-//      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x32xf32>
+//      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x64xf32>
 //       CHECK: affine.for %[[FEW:.+]] = 0 to 512 step 8 {
 //  CHECK-NEXT: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[P:.+]] = 0 to {{.+}} {
 //       CHECK: affine.for %[[K:.+]] = 0 to 8 {
-//       CHECK: affine.for %[[L:.+]] = 0 to {{16|32}} {
+//       CHECK: affine.for %[[L:.+]] = 0 to {{16|64}} {
 //       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[FEW]] + %[[K]], %[[JB]]
 //       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[FEW]] + %[[K]], %[[L]]]
 //
@@ -46,20 +46,20 @@
 //       CHECK: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[IB:.+]] = 0 to
 //       CHECK: %[[S:.+]] = memref.alloc()
-//       CHECK: %[[TILE:.+]] = memref.alloc() {{.+}} : memref<{{6x16|12x32}}xf32>
+//       CHECK: %[[TILE:.+]] = memref.alloc() {{.+}} : memref<{{6x16|6x64}}xf32>
 //   CHECK-NOT: affine.store
 //        AVX2: affine.for %[[KB:.+]] = 0 to 2 {
-//      AVX512: affine.for %[[KB:.+]] = 0 to 3 {
+//      AVX512: affine.for %[[KB:.+]] = 0 to 4 {
 //
 // The micro-kernel.
 //        AVX2: affine.for %[[J:.+]] = 0 to {{.*}} step 16
-//      AVX512: affine.for %[[J:.+]] = 0 to {{.*}} step 32
-//       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step {{6|12}}
+//      AVX512: affine.for %[[J:.+]] = 0 to {{.*}} step 64
+//       CHECK: affine.for %[[I:.+]] = 0 to {{.*}} step 6
 //       CHECK: %[[START:.+]] = vector.broadcast %cst
 //        AVX2: %[[SUM:.+]]:12 = affine.for %[[K:.+]] = 0 to {{.*}} step 4 iter_args(%{{.+}} = %[[START]], {{.*}}vector<8xf32>
 //      AVX512: %[[SUM:.+]]:24 = affine.for %[[K:.+]] = 0 to {{.*}} step 4 iter_args(%{{.+}} = %[[START]], {{.*}}vector<16xf32>
 //        AVX2: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 16, %[[KB]] * 256 + %[[K]], 0]
-//      AVX512: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 32, %[[KB]] * 176 + %[[K]], 0]
+//      AVX512: affine.vector_load %[[B]][%[[JB]], %[[J]] floordiv 64, %[[KB]] * 128 + %[[K]], 0]
 //       CHECK: %[[A:.+]] = memref.load %[[ROWS]]
 //       CHECK: %[[AA:.+]] = vector.broadcast %[[A]]
 //       CHECK: vector.fma %[[AA]]
