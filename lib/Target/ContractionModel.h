@@ -44,8 +44,7 @@ typedef struct pn_model_block {
 /* Cuts a group in blocks of at most `limit` points (one iteration of the
  * innermost loop at least), as equal as may be, with the fewest points lost
  * when each block is rounded up to `unit`; in whole units where that loses no
- * more. False for a negative trip count or
- * no loop. */
+ * more. False for a negative trip count or no loop. */
 bool pn_model_cut_loops(const pn_model_loops_t *loops, int64_t limit,
                         int64_t unit, pn_model_block_t *out_block);
 

@@ -56,8 +56,7 @@ static bool core_is_sane(const pn_model_core_t *core) {
          core->accumulator_bytes > 0 && core->accumulator_bytes <= 8 &&
          core->lanes > 0 && core->lanes <= 256 && core->vector_registers > 0 &&
          core->fma_ports > 0 && core->fma_latency_cycles > 0 &&
-         core->load_ports > 0 && core->extra_rows >= 0 &&
-         core->extra_rows <= 16 && core->l2_bytes_per_cycle > 0 &&
+         core->load_ports > 0 && core->l2_bytes_per_cycle > 0 &&
          core->l3_bytes_per_cycle >= 0 && core->memory_bytes_per_cycle > 0 &&
          core->usable_llc_kib > 0 && share_bytes(&core->caches[0]) > 0 &&
          share_bytes(&core->caches[1]) > 0;
@@ -89,12 +88,10 @@ bool pn_model_tile_cost(const pn_model_core_t *core, int32_t mr,
     return false;
   int32_t a_vectors =
       core->lane_operand ? (int32_t)ceil_div(mr, core->lanes) : 1;
-  int32_t rows = mr + core->extra_rows;
-  int32_t registers =
-      rows * vectors + vectors + a_vectors + (core->extra_rows > 0 ? 1 : 0);
+  int32_t registers = mr * vectors + vectors + a_vectors;
   if (registers > core->vector_registers)
     return false;
-  double fmas = (double)rows * vectors;
+  double fmas = (double)mr * vectors;
   double loads = vectors + (core->lane_operand ? a_vectors : mr);
   double fma_cycles = fmas / core->fma_ports;
   double cycles = fmax(fmax(fma_cycles, (double)core->fma_latency_cycles),

@@ -457,7 +457,9 @@ static bool canPackRuns(const Blocking &decision) {
   AffineLoadOp load = getCastLoad(decision.rowSide());
   std::optional<int64_t> alongDepth =
       getSliceStride(decision.rowSide(), decision.depthLoops.back());
-  return decision.dot && decision.rowMode == RowMode::PackedByRow && load &&
+  bool isByRow = decision.rowMode == RowMode::PackedByRow ||
+                 decision.rowMode == RowMode::Ahead;
+  return decision.dot && isByRow && load &&
          VectorType::isValidElementType(load.getType()) &&
          load.getType().getIntOrFloatBitWidth() % 8 == 0 && alongDepth &&
          *alongDepth == 1 &&
@@ -840,9 +842,11 @@ static RowMode chooseRowMode(Blocking &decision) {
   // Whole rows are contiguous as they are.
   bool isCopied =
       !isInPlace || !isWhole(decision.depth) || decision.runPoints > 0;
-  bool repays = isBoundOnce(side.slice)
-                    ? isAlongDepth || decision.dot
-                    : !isInPlace && !decision.dot && isGathered(decision);
+  // Words would be put together anew for each block of columns.
+  bool isRepeated = decision.dot ? isAlongDepth && !isWhole(decision.columns)
+                                 : isGathered(decision);
+  bool repays = isBoundOnce(side.slice) ? isAlongDepth || decision.dot
+                                        : !isInPlace && isRepeated;
   if (isCopied && repays && canPackRowsAhead(decision))
     return RowMode::Ahead;
   if (isInPlace)
@@ -913,7 +917,6 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
   core.lanes = core.lanes * 4 / bytes;
   core.element_bytes = core.accumulator_bytes = bytes;
-  core.extra_rows = decision.dot && decision.dot->rowOffset ? 1 : 0;
   // A product that is no part of a multiply-add takes a register.
   if (isa<IntegerType>(contraction.getType()))
     --core.vector_registers;

@@ -88,7 +88,9 @@ private:
             const LoopGroup &outer, const LoopGroup &inner);
   void storePacked(Value buffer, const ContractionOperand &operand,
                    const LoopGroup &outer, const LoopGroup &inner);
-  void packRuns(Value buffer);
+  void packRuns(Value buffer, const LoopGroup &rows,
+                function_ref<AffineMap(SmallVectorImpl<Value> &)> placeOf);
+  void packRowRuns(Value buffer);
   Value evaluate(const ContractionOperand &operand,
                  ArrayRef<const LoopGroup *> groups);
   Value evaluateVector(const ContractionOperand &operand,
@@ -127,6 +129,7 @@ private:
   std::optional<Bounds> beginRest(int64_t fewRows);
   void markAsKernel(AffineForOp loop);
   std::pair<Value, Value> openTiles();
+  void startMovedRows(Value columns, Value column);
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
@@ -172,6 +175,8 @@ private:
   int64_t openPart = 0;
   /// Rows of a whole micro-tile.
   int64_t fullRows = 1;
+  /// What the sums of rows that were moved start from in the open columns.
+  SmallVector<Value> movedStarts;
   /// Rows in place or ahead, as one row of elements.
   Value flatRows;
   /// Where rows in place begin, unless one even distance apart.
@@ -1092,35 +1097,44 @@ void Emitter::packRowsAhead(int64_t depthStride) {
     box[box.size() - 2].first = rows.points;
     clearBox(buffer, box);
   }
-  forWords([&] {
+  auto placeOf = [&](SmallVectorImpl<Value> &operands) {
+    SmallVector<AffineExpr> place;
+    addRowPlace(place, operands);
+    return AffineMap::get(operands.size(), 0, place, builder.getContext());
+  };
+  auto packRows = [&](size_t outside, function_ref<void()> packDepth) {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.batch);
     // Loops of the depth that take longer steps than those of rows run outside:
     // a cache line of the source is read at once.
-    ArrayRef<CutLoop> inside = decision.depth.loops;
-    ArrayRef<CutLoop> outside = inside.take_front(decision.farLoops);
-    if (!outside.empty()) {
+    if (outside > 0) {
       openBlocks(decision.depth);
-      openPoints(outside);
+      openPoints(ArrayRef(decision.depth.loops).take_front(outside));
     }
     openPoints(rows.loops);
-    if (outside.empty())
+    if (outside == 0)
       openBlocks(decision.depth);
-    openPoints(inside.drop_front(outside.size()));
-    Value value =
-        evaluate(decision.rowSide(), {&decision.batch, &rows, &decision.depth});
-    SmallVector<Value> operands;
-    SmallVector<AffineExpr> place;
-    addRowPlace(place, operands);
-    auto [map, used] =
-        compose(AffineMap::get(operands.size(), 0, place, builder.getContext()),
-                operands);
-    AffineStoreOp::create(builder, loc, value, buffer, map, used);
+    packDepth();
     closePoints();
     for (const LoopGroup *group : {&decision.batch, &decision.depth})
       for (const CutLoop &cut : group->loops)
         blockOf.erase(cut.loop);
-  });
+  };
+  if (decision.packsRuns)
+    packRows(0, [&] { packRuns(buffer, rows, placeOf); });
+  else
+    forWords([&] {
+      packRows(decision.farLoops, [&] {
+        openPoints(
+            ArrayRef(decision.depth.loops).drop_front(decision.farLoops));
+        Value value = evaluate(decision.rowSide(),
+                               {&decision.batch, &rows, &decision.depth});
+        SmallVector<Value> operands;
+        AffineMap place = placeOf(operands);
+        auto [map, used] = compose(place, operands);
+        AffineStoreOp::create(builder, loc, value, buffer, map, used);
+      });
+    });
   flatRows = flatten(builder, loc, buffer);
   decision.rowStep = depthStride;
 }
@@ -1231,29 +1245,24 @@ Value Emitter::evaluateVector(const ContractionOperand &operand,
   return negates ? negate(value) : value;
 }
 
-/// Packs rows that lie along the depth in memory as words: whole vectors of
-/// them at once, the rest one by one.
-void Emitter::packRuns(Value buffer) {
+/// Packs rows that lie along the depth in memory as words, in the open rows and
+/// to where `placeOf` says: whole vectors of them at once, the rest one by one.
+void Emitter::packRuns(
+    Value buffer, const LoopGroup &rows,
+    function_ref<AffineMap(SmallVectorImpl<Value> &)> placeOf) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
   const LoopGroup &depth = decision.depth;
   const CutLoop &deep = depth.loops.back();
-  openPoints(decision.rows.loops);
+  SmallVector<const LoopGroup *, 3> groups{&decision.batch, &rows, &depth};
   openPoints(ArrayRef(depth.loops).drop_back());
-  auto placeOf = [&](SmallVectorImpl<Value> &operands) {
-    AffineExpr row = pointExpr(decision.rows, operands);
-    AffineExpr column = pointExpr(depth, operands);
-    return AffineMap::get(operands.size(), 0, {row, column},
-                          builder.getContext());
-  };
   Bounds full = boundsOf(deep, 1, true), vectors = wholeVectors(full);
   {
     OpBuilder::InsertionGuard inner(builder);
     AffineForOp loop = makeLoop(vectors, lanes);
     loop->setAttr(kVectorized, builder.getUnitAttr());
     pointOf[deep.loop] = loop.getInductionVar();
-    Value value = evaluateVector(
-        decision.rowSide(), {&decision.batch, &decision.rows, &depth}, lanes);
+    Value value = evaluateVector(decision.rowSide(), groups, lanes);
     SmallVector<Value> operands;
     AffineMap place = placeOf(operands);
     auto [map, used] = compose(place, operands);
@@ -1264,7 +1273,11 @@ void Emitter::packRuns(Value buffer) {
     AffineForOp loop = makeLoop(end, 1, {}, &first);
     loop->setAttr(kVectorized, builder.getUnitAttr());
     pointOf[deep.loop] = loop.getInductionVar();
-    storePacked(buffer, decision.rowSide(), decision.rows, depth);
+    Value value = evaluate(decision.rowSide(), groups);
+    SmallVector<Value> operands;
+    AffineMap place = placeOf(operands);
+    auto [map, used] = compose(place, operands);
+    AffineStoreOp::create(builder, loc, value, buffer, map, used);
   };
   if (!isWholeVectors(deep))
     packOne(vectorsEnd(deep), full);
@@ -1274,6 +1287,18 @@ void Emitter::packRuns(Value buffer) {
     words = Words::All;
   }
   closePoints();
+}
+
+/// The same for the open block.
+void Emitter::packRowRuns(Value buffer) {
+  OpBuilder::InsertionGuard guard(builder);
+  openPoints(decision.rows.loops);
+  packRuns(buffer, decision.rows, [&](SmallVectorImpl<Value> &operands) {
+    AffineExpr row = pointExpr(decision.rows, operands);
+    AffineExpr column = pointExpr(decision.depth, operands);
+    return AffineMap::get(operands.size(), 0, {row, column},
+                          builder.getContext());
+  });
 }
 
 /// Loads one vector along the depth for each of `lanes` columns, turns the
@@ -1971,6 +1996,54 @@ void Emitter::startTiles(Value block, Value row, Value column) {
         ValueRange{row, loop.getInductionVar(), column});
 }
 
+/// Takes what rows that were moved to numbers without a sign add to each of the
+/// open columns off what their sums start from, once for all tiles of rows.
+void Emitter::startMovedRows(Value columns, Value column) {
+  if (!decision.dot || !decision.dot->rowOffset)
+    return;
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t lanes = tile.nr / tile.vectors;
+  auto packedVector = VectorType::get({lanes}, packedType);
+  movedStarts.assign(size_t(tile.vectors),
+                     spreadStart(VectorType::get({lanes}, type)));
+  auto spread = [&](Type of, APInt number) -> Value {
+    auto vectorType = VectorType::get({lanes}, of);
+    auto attribute = builder.getIntegerAttr(of, number);
+    return arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(vectorType, Attribute(attribute)));
+  };
+  unsigned bits = decision.dot->row.bits;
+  uint64_t mask = (uint64_t(1) << bits) - 1;
+  APInt offset(bits, uint64_t(decision.dot->rowOffset) & mask);
+  Value moved = spread(packedType, APInt::getSplat(32, offset));
+  // Sums of their own for a few steps: one would wait for the last.
+  int64_t unroll = isExact(decision.depth, depthUnroll) ? depthUnroll : 1;
+  SmallVector<Value> sums(size_t(unroll) * movedStarts.size(),
+                          spread(type, APInt(32, 0)));
+  SmallVector<Value> operands;
+  SmallVector<AffineExpr> place;
+  unsigned position = addKernelPlace(place, operands);
+  AffineForOp loop = makeLoop(pointsOf(decision.depth), unroll, sums);
+  markKernel(loop);
+  operands.append({loop.getInductionVar(), column});
+  SmallVector<Value> updated(loop.getRegionIterArgs());
+  for (auto [i, sum] : llvm::enumerate(updated)) {
+    SmallVector<AffineExpr> at(place);
+    at[at.size() - 2] = at[at.size() - 2] + int64_t(i) / tile.vectors;
+    at.back() = at.back() + int64_t(i) % tile.vectors * lanes;
+    Value lanesOfB = AffineVectorLoadOp::create(
+        builder, loc, packedVector, columns,
+        AffineMap::get(position + 2, 0, at, builder.getContext()), operands);
+    sum = multiplyAdd(moved, lanesOfB, sum);
+  }
+  AffineYieldOp::create(builder, loc, updated);
+  builder.setInsertionPointAfter(loop);
+  for (auto [i, sum] : llvm::enumerate(loop.getResults())) {
+    Value &start = movedStarts[i % movedStarts.size()];
+    start = arith::SubIOp::create(builder, loc, start, sum);
+  }
+}
+
 /// Updates the block of accumulators by one block of depth. Where the number of
 /// rows is not known, a last tile of at most half as many rows has a
 /// micro-kernel of its own: the other would take twice as long or longer.
@@ -1983,15 +2056,18 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   if (hasUnknownRows() && !isExact(decision.rows, tile.mr) &&
       tile.mr >= leastSplitRows)
     begin = beginRest(fewRows);
-  if (!begin) {
-    auto [column, row] = openTiles();
-    emitMicroTile(block, tileSums, rows, columns, row, column);
-    return;
-  }
   AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
   markAsKernel(overColumns);
   Value column = overColumns.getInductionVar();
+  startMovedRows(columns, column);
   Bounds all = pointsOf(decision.rows), most = all;
+  if (!begin) {
+    AffineForOp overRows = makeLoop(all, tile.mr);
+    markAsKernel(overRows);
+    emitMicroTile(block, tileSums, rows, columns, overRows.getInductionVar(),
+                  column);
+    return;
+  }
   SmallVector<AffineExpr> results;
   for (AffineExpr result : all.map.getResults())
     results.push_back(result - fewRows);
@@ -2021,6 +2097,10 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   auto vectorType = VectorType::get({lanes}, type);
   auto packedVector = VectorType::get({lanes}, packedType);
   MLIRContext *context = builder.getContext();
+  // What the sums of a tile's rows start from, a vector of columns each.
+  SmallVector<Value> starts = movedStarts;
+  if (starts.empty())
+    starts.assign(size_t(tile.vectors), spreadStart(vectorType));
   AffineExpr first = builder.getAffineDimExpr(0);
   AffineExpr second = builder.getAffineDimExpr(1);
   auto placeOf = [&](int64_t r, int64_t v) {
@@ -2028,8 +2108,9 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   };
   // Sums start anew in each block of depth: those that the buffer holds are
   // added behind, where no multiply-add waits for them.
-  SmallVector<Value> sums(size_t(tile.mr) * size_t(tile.vectors),
-                          spreadStart(vectorType));
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < tile.mr; ++r)
+    llvm::append_range(sums, starts);
   auto store = [&](Value buffer, auto placeIn) {
     for (int64_t r = 0; r < tile.mr; ++r)
       for (int64_t v = 0; v < tile.vectors; ++v)
@@ -2045,29 +2126,14 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     for (int64_t r = 0; r < tile.mr; ++r)
       addresses[r] = rowAddress(row, r);
   Value next = nextPanel(columns, row, column);
-  // Rows that were moved to numbers without a sign: what that adds to each
-  // column is summed up beside, and taken off at the end.
-  bool isMoved = decision.dot && decision.dot->rowOffset;
-  size_t ownSums = sums.size();
-  Value moved;
-  if (isMoved) {
-    auto spread = [&](VectorType of, APInt number) -> Value {
-      auto attribute = builder.getIntegerAttr(of.getElementType(), number);
-      return arith::ConstantOp::create(
-          builder, loc, DenseElementsAttr::get(of, Attribute(attribute)));
-    };
-    unsigned bits = decision.dot->row.bits;
-    uint64_t mask = (uint64_t(1) << bits) - 1;
-    APInt offset(bits, uint64_t(decision.dot->rowOffset) & mask);
-    moved = spread(packedVector, APInt::getSplat(32, offset));
-    sums.append(size_t(tile.vectors), spread(vectorType, APInt(32, 0)));
-  }
   {
     OpBuilder::InsertionGuard inner(builder);
     // Fewer instructions for each multiply-add: what two threads of one core
     // share. Sums of integers in several steps would be regrouped by the code
-    // generator, and take more registers than there are.
-    bool unrolls = decision.isLong && isa<FloatType>(type) &&
+    // generator, and take more registers than there are; those of four bytes
+    // are added up by the unit.
+    bool unrolls = decision.isLong &&
+                   (isa<FloatType>(type) || decision.step() == 4) &&
                    isExact(decision.depth, depthUnroll);
     int64_t unroll = unrolls ? depthUnroll : 1;
     bool inRuns =
@@ -2151,10 +2217,6 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
           sum = multiplyAdd(spread, lanesOfB[v], sum);
         }
       }
-      for (int64_t v = 0; isMoved && v < tile.vectors; ++v) {
-        Value &sum = updated[ownSums + size_t(v)];
-        sum = multiplyAdd(moved, lanesOfB[v], sum);
-      }
     }
     AffineYieldOp::create(builder, loc, updated);
     for (size_t i = loops.size() - 1; i-- > 0;) {
@@ -2164,10 +2226,6 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     sums.assign(loops.front().getResults().begin(),
                 loops.front().getResults().end());
   }
-  for (size_t i = 0; isMoved && i < ownSums; ++i)
-    sums[i] = arith::SubIOp::create(builder, loc, sums[i],
-                                    sums[ownSums + i % size_t(tile.vectors)]);
-  sums.truncate(ownSums);
   auto addHeld = [&](MutableArrayRef<Value> to) {
     for (auto [i, sum] : llvm::enumerate(to)) {
       Value held = AffineVectorLoadOp::create(
@@ -2271,8 +2329,8 @@ void Emitter::emit() {
       packTransposed(columns, decision.depth);
     else if (!isAhead)
       pack(columns, decision.columnSide(), decision.depth, decision.columns);
-    if (decision.packsRuns)
-      packRuns(rows);
+    if (decision.packsRuns && decision.rowMode == RowMode::PackedByRow)
+      packRowRuns(rows);
     else if (decision.rowMode == RowMode::PackedByRow)
       pack(rows, decision.rowSide(), decision.rows, decision.depth);
     if (decision.rowMode == RowMode::PackedByDepth)

@@ -1,7 +1,7 @@
 // Properties: numbers that fit narrow elements are packed as words of two or
 // four, which the micro-kernel takes at once: pairs of 16 bits (@bytes), four
 // bytes where the signs are those of the unit (@mixed), with rows moved by 128
-// where they are not (@bytes), and pairs of bf16 (@halves), rows of which are read
+// where they are not (@bytes), once for several blocks of columns (@many), and pairs of bf16 (@halves), rows of which are read
 // where they are; the last word of an odd depth is filled up with zeros (@odd); a
 // zero point is taken off in the pack (@zero_point); the loop whose iterations
 // share words is the one that fills them (@window). What does not fit, or may not,
@@ -18,7 +18,8 @@
 
 // 128 steps are 64 words of two, or 32 of four; one panel more or less of them lies
 // beside. Rows become words along the depth, 16 or 64 bytes at once. What 128 adds
-// to all rows is summed up beside and taken off.
+// to all rows is summed up once for each panel of columns, four words at a time, and
+// taken off what their sums start from.
 // CHECK-LABEL: func @bytes
 //       PAIRS: arith.trunci %{{.+}} : vector<16xi32> to vector<16xi16>
 //  PAIRS-NEXT: vector.bitcast %{{.+}} : vector<16xi16> to vector<8xi32>
@@ -27,11 +28,17 @@
 //       PAIRS: vector.contract {{.+}} : vector<8x2xi32>, vector<8x2xi32> into vector<8xi32>
 //   PAIRS-NOT: arith.muli
 //       FOURS: arith.constant dense<128> : vector<64xi32>
-//       FOURS: arith.constant dense<-2139062144> : vector<16xi32>
-//       FOURS: affine.for %{{.+}} = 0 to 32 iter_args
+//       FOURS: %[[MOVED:.+]] = arith.constant dense<-2139062144> : vector<16xi32>
+//       FOURS: affine.for %{{.+}} = 0 to 32 step 4 iter_args
+//       FOURS: vector.bitcast %[[MOVED]]
+//       FOURS: vector.contract {{.+}} : vector<16x4xi32>, vector<16x4xi32> into vector<16xi32>
+// The last of the four steps of the first of three vectors: 3 * 3.
+//       FOURS: %[[START:.+]] = arith.subi {{.+}}#9 : vector<16xi32>
+//       FOURS: affine.for %{{.+}} = 0 to 64 step 8
+//       FOURS: affine.for %{{.+}} = 0 to 32 iter_args(%{{.+}} = %[[START]],
 //       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //       FOURS: vector.contract {{.+}} : vector<16x4xi32>, vector<16x4xi32> into vector<16xi32>
-//       FOURS: arith.subi %{{.+}} : vector<16xi32>
+//   FOURS-NOT: arith.subi
 //       CHECK: return
 func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
                   %c: memref<64x48xi32> {polynest.result}) {
@@ -48,6 +55,37 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
         affine.yield %t : i32
       }
       affine.store %r, %c[%i, %j] : memref<64x48xi32>
+    }
+  }
+  return
+}
+
+// Rows that serve several blocks of columns become words once, whole vectors of
+// 16 words: 300 steps are 75.
+// CHECK-LABEL: func @many
+//       FOURS: %[[ROWS:.+]] = memref.alloc() {{.+}}polynest.packed = "rows once for the nest: they are put into words of narrow elements"
+//       FOURS: affine.for %[[I:.+]] = 0 to 64 {
+//       FOURS: affine.for %[[K:.+]] = 0 to 64 step 16 {
+//  FOURS-NEXT: affine.vector_load %{{.+}}[%[[I]], %[[K]] * 4] : memref<64x300xi8>, vector<64xi8>
+//       FOURS: affine.vector_store %{{.+}}, %[[ROWS]][%[[I]], %[[K]]]
+//       FOURS: affine.for %[[K:.+]] = 64 to 75 {
+//       FOURS: affine.store %{{.+}}, %[[ROWS]][%[[I]], %[[K]]]
+//       CHECK: return
+func.func @many(%a: memref<64x300xi8>, %b: memref<300x4096xi8>,
+                %c: memref<64x4096xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 4096 {
+      %r = affine.for %k = 0 to 300 iter_args(%s = %zero) -> i32 {
+        %x = affine.load %a[%i, %k] : memref<64x300xi8>
+        %y = affine.load %b[%k, %j] : memref<300x4096xi8>
+        %x1 = arith.extsi %x : i8 to i32
+        %y1 = arith.extsi %y : i8 to i32
+        %p = arith.muli %x1, %y1 : i32
+        %t = arith.addi %s, %p : i32
+        affine.yield %t : i32
+      }
+      affine.store %r, %c[%i, %j] : memref<64x4096xi32>
     }
   }
   return

@@ -449,13 +449,6 @@ static void plans_of_words(void) {
   product.k = (pn_model_loops_t){3, {64, 3, 3}};
   CHECK(pn_model_contraction_plan(&core, &product, &pairs));
   CHECK(pairs.useful_share > 0.7 && pairs.useful_share <= 0.75);
-  /* A row more of accumulators and the register of what multiplies it. */
-  pn_model_tile_t tile;
-  CHECK(pn_model_tile_cost(&core, 6, 2, &tile) && tile.registers == 15);
-  core.extra_rows = 1;
-  CHECK(!pn_model_tile_cost(&core, 6, 2, &tile));
-  CHECK(pn_model_tile_cost(&core, 5, 2, &tile) && tile.registers == 16 &&
-        tile.cycles_per_k == 6);
 }
 
 /* Sizes that are asked for in place of the model's. */
