@@ -922,11 +922,59 @@ def _max_pool2d(x, *args):
     return _pool2d(x, *args)
 
 
+def _window_places(x, counts, kernel, stride=(), padding=0, dilation=1, *_):
+    """Where the greatest elements of windows are, as eager has it: the last NaN,
+    or else the first of the greatest. One pass over all windows, tap by tap."""
+    kernel, padding, dilation = (
+        [n, n] if isinstance(n, int) else [n[0], n[-1]]
+        for n in (kernel, padding, dilation)
+    )
+    stride = [stride[0], stride[-1]] if stride else kernel
+    sizes, pad, starts, firsts = x.shape[-2:], [], [], []
+    for d in range(2):
+        start = torch.arange(counts[d], dtype=torch.int32) * stride[d]
+        reach = (counts[d] - 1) * stride[d] + (kernel[d] - 1) * dilation[d] + 1
+        pad = [padding[d], max(reach - padding[d] - sizes[d], 0), *pad]
+        starts.append(start - padding[d])
+        # The first tap that is no padding.
+        taps = (padding[d] - start).clamp(min=0) + (dilation[d] - 1)
+        firsts.append(taps // dilation[d] * dilation[d])
+    x = aten.constant_pad_nd.default(x, pad, -math.inf)
+    at = firsts[0].unsqueeze(1) * sizes[1] + firsts[1]
+    best = None
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            value = x
+            for d, tap in enumerate((i * dilation[0], j * dilation[1])):
+                end = tap + (counts[d] - 1) * stride[d] + 1
+                value = aten.slice.Tensor(value, 2 + d, tap, end, stride[d])
+            if best is None:
+                at, best = at.expand(value.shape), value
+                wins = best != best
+            else:
+                wins = (value > best) | (value != value)
+                best = torch.where(wins, value, best)
+            place = i * dilation[0] * sizes[1] + j * dilation[1]
+            place = torch.full((), place, dtype=torch.int32)
+            at = torch.where(wins, place, at)
+    at = at + (starts[0].unsqueeze(1) * sizes[1] + starts[1])
+    return at.to(torch.int64)
+
+
+# Taps of windows that are compared one by one.
+_MOST_TAPS = 25
+
+
 def _pool2d(x, *args):
     pool = aten.max_pool2d_with_indices.default
     out, indices = pool(x, *args)
     if not x.is_floating_point() or x.numel() == 0:
         return out, indices
+    known = [*x.shape[-2:], *out.shape[-2:]]
+    if all(isinstance(n, int) for n in known) and math.prod(
+        x.shape[-2:]
+    ) < 2**31 and math.prod(args[0] * (3 - len(args[0]))) <= _MOST_TAPS:
+        return out, _window_places(x, out.shape[-2:], *args)
     # torch-mlir's index of NaN and of -infinity is -1; eager's is that of the
     # last NaN, which is the greatest, and of the first -infinity of no others.
     # Where nobody reads indices, all of this goes.

@@ -215,11 +215,14 @@ def _scattered(gradient, x, indices, dims: int):
         return NotImplemented
     rows = math.prod(x.shape[:-dims])
     places = math.prod(x.shape[-dims:])
+    # One number for each element: torch-mlir's scatter takes a tensor of those
+    # of all dimensions.
+    first = torch.arange(rows).unsqueeze(1) * places
     out = aten.scatter_add.default(
-        gradient.new_zeros([rows, places]),
-        1,
-        indices.reshape(rows, -1),
-        gradient.reshape(rows, -1),
+        gradient.new_zeros([rows * places]),
+        0,
+        (indices.reshape(rows, -1) + first).reshape(-1),
+        gradient.reshape(-1),
     )
     return out.view(x.shape)
 
@@ -238,6 +241,13 @@ def _adaptive_max_pool2d_backward(gradient, x, indices):
 @_gradient(aten.adaptive_max_pool3d_backward.default)
 def _adaptive_max_pool3d_backward(gradient, x, indices):
     return _scattered(gradient, x, indices, 3)
+
+
+@_gradient(aten.max_pool2d_with_indices_backward.default)
+def _max_pool2d_backward(
+    gradient, x, kernel, stride, padding, dilation, ceil_mode, indices
+):
+    return _scattered(gradient, x, indices, 2)
 
 
 @_gradient(aten.max_pool3d_with_indices_backward.default)

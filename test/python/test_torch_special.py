@@ -313,14 +313,23 @@ def test_indices_of_nan_in_max_pools(rank):
         {"kernel_size": 2},
         {"kernel_size": 3, "stride": 2, "padding": 1},
         {"kernel_size": (2, 3), "stride": 1, "dilation": (1, 2)},
+        {"kernel_size": 3, "stride": (3, 2), "padding": (1, 0),
+         "dilation": (2, 1), "ceil_mode": True},
+        {"kernel_size": 4, "padding": 2, "dilation": 2, "stride": 1},
+        {"kernel_size": 2, "stride": 4, "ceil_mode": True},
+        {"kernel_size": (6, 5), "padding": 2},
     ):
         def pool(x):
             return torch.nn.functional.max_pool2d(
                 x, return_indices=True, **options
             )
 
-        for h, w in zip(compiled(pool)(x), pool(x)):
-            torch.testing.assert_close(h, w, rtol=0, atol=0, equal_nan=True)
+        # Of equal elements the first counts.
+        for x in (x, x.round(), x.bfloat16()):
+            for h, w in zip(compiled(pool)(x), pool(x)):
+                torch.testing.assert_close(
+                    h, w, rtol=0, atol=0, equal_nan=True
+                )
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bfloat16,
