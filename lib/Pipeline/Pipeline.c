@@ -304,7 +304,10 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES(CACHE_SIZE),
      .is_optimization = true},
-    {.flag = "polynest-trim-loops", .anchor = ON_FUNC, .is_optimization = true},
+    {.flag = "polynest-trim-loops",
+     .anchor = ON_FUNC,
+     .numbers = TAKES(CORES),
+     .is_optimization = true},
     {.flag = "polynest-stream-reductions",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES(VECTOR_REGISTERS) |

@@ -413,11 +413,17 @@ def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
     Legal if all that uses these columns would not change: the maximum with -inf,
     a sum of exp(-inf - maximum), and a sum of such exponentials (or these over
     their sum) times anything. Of the latter 0 times what is left out is added,
-    which is NaN where that is infinite or NaN. No value changes.
+    which is NaN where that is infinite or NaN: where blocks are many, from sums
+    over what one leaves out and the next does not, made once in front of them,
+    as long as iterations are left outside for all cores. No value changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",
                            "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"cores", "cores", "int64_t", /*default=*/"1",
+           "Cores of the target, 1 to 65536">
+  ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Masks that end loops">,
     Statistic<"numDeclined", "num-declined", "Masks that do not">

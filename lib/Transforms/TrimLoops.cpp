@@ -60,6 +60,9 @@ static constexpr llvm::StringLiteral passName = "trim-loops";
 /// Columns in which the mask decides begin at a multiple of this: whole
 /// vectors, and lines of the cache.
 static constexpr int64_t columnUnit = 16;
+/// Blocks from which on sums over what each leaves out begin with those of the
+/// next: one alone reads all that is left out.
+static constexpr int64_t leastBlocksOfSums = 4;
 
 namespace {
 /// A bound of the columns: a linear function of values from outside of the
@@ -824,53 +827,196 @@ static AffineForOp copyLoop(OpBuilder &builder, Location loc,
       loop.getUpperBoundOperands(), loop.getUpperBoundMap());
 }
 
-/// Adds the sum of 0 * factor over the columns from `from` to `to`, which are
-/// left out, to the sum of those that stay.
-static void keepProducts(MaskedProduct &product, const Bound &from,
-                         const Bound &to) {
-  OpBuilder builder(product.root);
-  Location loc = product.loop.getLoc();
-  Type type = product.loop.getResult(0).getType();
+/// A buffer of the product's type, for each iteration of its loops; `blocks`
+/// rows of that, if there are any.
+static Value makeSums(OpBuilder &builder, MaskedProduct &product,
+                      int64_t blocks) {
   SmallVector<int64_t> shape;
   SmallVector<Value> sizes;
+  if (blocks > 0)
+    shape.push_back(blocks);
   for (AffineForOp loop : product.loops) {
     LoopEnd end = *getEnd(loop);
     shape.push_back(end.value ? ShapedType::kDynamic : end.number);
     if (end.value)
       sizes.push_back(end.value);
   }
-  Value buffer =
-      memref::AllocOp::create(builder, loc, MemRefType::get(shape, type), sizes,
-                              builder.getI64IntegerAttr(64));
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  IRMapping mapping;
-  SmallVector<Value> place, here;
+  auto type = MemRefType::get(shape, product.loop.getResult(0).getType());
+  return memref::AllocOp::create(builder, product.loop.getLoc(), type, sizes,
+                                 builder.getI64IntegerAttr(64));
+}
+
+/// Copies the product's loops; adds their variables to `place`, and maps them.
+static void copyLoops(OpBuilder &builder, MaskedProduct &product,
+                      SmallVectorImpl<Value> &place, IRMapping &mapping) {
   for (AffineForOp loop : product.loops) {
-    AffineForOp copy = copyLoop(builder, loc, loop);
+    AffineForOp copy = copyLoop(builder, product.loop.getLoc(), loop);
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     place.push_back(copy.getInductionVar());
-    here.push_back(loop.getInductionVar());
     builder.setInsertionPointToStart(copy.getBody());
   }
+}
+
+/// Adds up what `term` says, in a loop that has the given bounds.
+static Value addUp(OpBuilder &builder, Location loc, Value zero,
+                   const Bound &from, const Bound &to,
+                   llvm::function_ref<Value(OpBuilder &, Value)> term) {
   auto sum = AffineForOp::create(builder, loc, from.operands, from.map,
                                  to.operands, to.map, 1, zero);
-  mapping.map(product.loop.getInductionVar(), sum.getInductionVar());
-  AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(sum.getBody());
-    for (Operation *op : product.slice)
-      builder.clone(*op, mapping);
-    Value factor = mapping.lookupOrDefault(product.factor);
-    Value term = arith::MulFOp::create(builder, loc, factor, zero);
-    AffineYieldOp::create(
-        builder, loc,
-        arith::AddFOp::create(builder, loc, sum.getRegionIterArgs()[0], term)
-            .getResult());
+  OpBuilder inner = OpBuilder::atBlockBegin(sum.getBody());
+  Value added = term(inner, sum.getInductionVar());
+  AffineYieldOp::create(
+      inner, loc,
+      arith::AddFOp::create(inner, loc, sum.getRegionIterArgs()[0], added)
+          .getResult());
+  return sum.getResult(0);
+}
+
+static Value makeZero(OpBuilder &builder, MaskedProduct &product) {
+  return arith::ConstantOp::create(
+      builder, product.loop.getLoc(),
+      builder.getZeroAttr(product.loop.getResult(0).getType()));
+}
+
+/// The sum of 0 * factor over the columns from `from` to `to`.
+static Value sumZeros(OpBuilder &builder, MaskedProduct &product, Value zero,
+                      const Bound &from, const Bound &to, IRMapping &mapping) {
+  Location loc = product.loop.getLoc();
+  return addUp(builder, loc, zero, from, to,
+               [&](OpBuilder &inner, Value column) -> Value {
+                 mapping.map(product.loop.getInductionVar(), column);
+                 for (Operation *op : product.slice)
+                   inner.clone(*op, mapping);
+                 Value factor = mapping.lookupOrDefault(product.factor);
+                 return arith::MulFOp::create(inner, loc, factor, zero);
+               });
+}
+
+/// A bound that is one number.
+static Bound getNumber(int64_t number, MLIRContext *context) {
+  Bound bound;
+  bound.constant = number;
+  makeMap(bound, context);
+  return bound;
+}
+
+/// The loop over blocks that each leave out the columns from `from` to `to`,
+/// if sums over what one leaves out and the next does not may be made once, in
+/// front of it: nothing in it moves or writes what they read, and there are
+/// many of them. Iterations around it have to be enough for all cores, which
+/// blocks are not run on then.
+static AffineForOp findBlocks(const MaskedProduct &product, Block *block,
+                              const Bound &from, const Bound &to,
+                              int64_t cores) {
+  auto blocks = dyn_cast<AffineForOp>(block->getParentOp());
+  if (!blocks || from.terms.size() != 1 || from.terms[0].first <= 0 ||
+      from.terms[0].second != blocks.getInductionVar() ||
+      !blocks.hasConstantBounds() || blocks.getConstantLowerBound() != 0 ||
+      blocks.getStepAsInt() != 1 || blocks.getNumIterOperands() != 0 ||
+      blocks.getConstantUpperBound() < leastBlocksOfSums ||
+      !to.map.isSingleConstant() ||
+      to.map.getSingleConstantResult() <= from.constant)
+    return {};
+  SmallVector<AffineForOp> around;
+  for (Operation *op = blocks->getParentOp(); !isa<func::FuncOp>(op);
+       op = op->getParentOp()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (!loop)
+      return {};
+    around.push_back(loop);
   }
-  AffineStoreOp::create(builder, loc, sum.getResult(0), buffer, identity,
-                        place);
+  if (!around.empty() && countPoints(around) < double(2 * cores))
+    return {};
+  auto isFree = [&](Value value) {
+    Operation *owner = value.getParentBlock()->getParentOp();
+    return product.root->isAncestor(owner) || !blocks->isAncestor(owner);
+  };
+  auto areFree = [&](auto values) { return llvm::all_of(values, isFree); };
+  SmallVector<Access, 8> accesses, reads;
+  collectAccesses(blocks, accesses);
+  for (Operation *op : product.slice) {
+    if (op->getNumRegions() != 0 || !areFree(op->getOperands()))
+      return {};
+    collectAccesses(op, reads);
+  }
+  for (AffineForOp loop : product.loops)
+    if (!areFree(loop.getUpperBoundOperands()))
+      return {};
+  for (const Access &write : accesses)
+    for (const Access &read : reads)
+      if (write.isWrite && (!write.memref || !read.memref ||
+                            mayAlias(write.memref, read.memref)))
+        return {};
+  return blocks;
+}
+
+/// Sums of 0 * factor over the columns that each block leaves out and the next
+/// does not, and over those of blocks of the same size behind the last, up to
+/// `size` columns: made once in front of `blocks`.
+static Value sumPerBlock(MaskedProduct &product, AffineForOp blocks,
+                         const Bound &from, int64_t size) {
+  OpBuilder builder(blocks);
+  int64_t factor = from.terms[0].first;
+  int64_t count = llvm::divideCeilSigned(size - from.constant, factor);
+  Value sums = makeSums(builder, product, count);
+  Value zero = makeZero(builder, product);
+  auto loop = AffineForOp::create(builder, product.loop.getLoc(), 0, count);
+  builder.setInsertionPointToStart(loop.getBody());
+  IRMapping mapping;
+  SmallVector<Value> place = {loop.getInductionVar()};
+  Bound begin, end;
+  begin.operands = end.operands = place;
+  AffineExpr first = builder.getAffineDimExpr(0) * factor + from.constant;
+  begin.map = AffineMap::get(1, 0, first);
+  end.map = AffineMap::get(
+      1, 0, {first + factor, builder.getAffineConstantExpr(size)},
+      builder.getContext());
+  copyLoops(builder, product, place, mapping);
+  Value sum = sumZeros(builder, product, zero, begin, end, mapping);
+  AffineStoreOp::create(builder, product.loop.getLoc(), sum, sums,
+                        builder.getMultiDimIdentityMap(place.size()), place);
+  return sums;
+}
+
+/// Adds the sum of 0 * factor over the columns from `from` to `to`, which are
+/// left out, to the sum of those that stay. Where `blocks` is given, from sums
+/// in front of it.
+static void keepProducts(MaskedProduct &product, const Bound &from,
+                         const Bound &to, AffineForOp blocks = {}) {
+  OpBuilder builder(product.root);
+  Location loc = product.loop.getLoc();
+  Value sums;
+  if (blocks)
+    sums = sumPerBlock(product, blocks, from, to.map.getSingleConstantResult());
+  Value buffer = makeSums(builder, product, 0);
+  Value zero = makeZero(builder, product);
+  IRMapping mapping;
+  SmallVector<Value> place, here;
+  for (AffineForOp loop : product.loops)
+    here.push_back(loop.getInductionVar());
+  copyLoops(builder, product, place, mapping);
+  Value sum;
+  if (blocks) {
+    Bound first;
+    first.operands = {blocks.getInductionVar()};
+    first.map = builder.getMultiDimIdentityMap(1);
+    Bound last = getNumber(cast<MemRefType>(sums.getType()).getDimSize(0),
+                           builder.getContext());
+    sum = addUp(builder, loc, zero, first, last,
+                [&](OpBuilder &inner, Value block) -> Value {
+                  SmallVector<Value> indices = {block};
+                  indices.append(place);
+                  return AffineLoadOp::create(
+                             inner, loc, sums,
+                             inner.getMultiDimIdentityMap(indices.size()),
+                             indices)
+                      .getResult();
+                });
+  } else {
+    sum = sumZeros(builder, product, zero, from, to, mapping);
+  }
+  AffineMap identity = builder.getMultiDimIdentityMap(place.size());
+  AffineStoreOp::create(builder, loc, sum, buffer, identity, place);
   builder.setInsertionPointAfter(product.loop);
   Value kept =
       AffineLoadOp::create(builder, loc, buffer, identity, here).getResult();
@@ -1114,6 +1260,10 @@ namespace {
 struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
   using TrimLoopsBase::TrimLoopsBase;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    return checkOption(context, "cores", cores, 1, 65536);
+  }
+
   void runOnOperation() override {
     SmallVector<Mask, 0> masks;
     getOperation().walk([&](AffineStoreOp store) {
@@ -1156,7 +1306,9 @@ struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
     }
     if (trimsEnd) {
       for (MaskedProduct &product : analysis.products)
-        keepProducts(product, mask.end, getUpper(product.loop));
+        keepProducts(product, mask.end, getUpper(product.loop),
+                     findBlocks(product, block, mask.end,
+                                getUpper(product.loop), cores));
       for (AffineForOp column : analysis.columns)
         column.setUpperBound(mask.end.operands, mask.end.map);
     }

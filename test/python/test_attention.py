@@ -168,6 +168,23 @@ def test_same_as_plain(shape, mask):
         close(got, exact, columns + size)
 
 
+@pytest.mark.parametrize("rows, columns", [(300, 300), (192, 192), (200, 333)])
+def test_values_behind_mask(rows, columns):
+    # Zero times what a mask hides is NaN in all rows, where that is infinite.
+    heads, size = 4, 24
+    text = attention(heads, rows, columns, size, "causal")
+    fast = polynest.compile(text)
+    plain = polynest.compile(text, opt_level="plain")
+    q, k = (data((heads, n, size), n) for n in (rows, columns))
+    for place in (0, 15, 16, 47, 48, 49, 95, 96, 143, 144, 191, columns - 1):
+        v = data((heads, columns, size), 3)
+        v[1, place, 5] = (np.nan, np.inf, -np.inf)[place % 3]
+        result, expected = fast(q, k, v), plain(q, k, v)
+        assert np.array_equal(np.isnan(result), np.isnan(expected))
+        assert np.isnan(result[1, :, 5]).any()
+        close(np.nan_to_num(result), np.nan_to_num(expected), columns + size)
+
+
 @pytest.mark.parametrize(
     "place, value",
     list(itertools.product(["q", "k", "v"], [np.nan, np.inf, -np.inf])),
