@@ -204,6 +204,30 @@ static bool cut_as(const pn_model_loops_t *loops, int64_t asked, int64_t limit,
                    : pn_model_cut_loops(loops, limit, unit, out_block);
 }
 
+/* Where cores have few blocks each, but all have one: cuts m in a few more, so
+ * that all get as many, if that takes no more tiles. */
+static void even_out(const pn_model_contraction_t *contraction,
+                     const pn_model_tile_t *tile, double batch,
+                     pn_model_contraction_plan_t *plan) {
+  if (contraction->m.count != 1 || contraction->m.trips[0] < 1)
+    return;
+  int64_t trips = contraction->m.trips[0];
+  double others = batch * count_blocks(&contraction->n, &plan->n);
+  double tiles = count_units(&contraction->m, &plan->m, tile->mr);
+  int64_t parts = ceil_div(trips, plan->m.tile);
+  for (int64_t more = parts; more <= 2 * parts; ++more) {
+    pn_model_block_t m;
+    int64_t rows = round_up(ceil_div(trips, more), tile->mr);
+    if (fmod((double)more * others, contraction->cores) != 0 ||
+        ceil_div(trips, rows) != more)
+      continue;
+    if (cut_exactly(&contraction->m, rows, &m) &&
+        count_units(&contraction->m, &m, tile->mr) <= tiles)
+      plan->m = m;
+    return;
+  }
+}
+
 /* Cuts m and n for a register tile, k being cut. */
 static bool cut_result(const pn_model_core_t *core,
                        const pn_model_contraction_t *contraction,
@@ -232,8 +256,11 @@ static bool cut_result(const pn_model_core_t *core,
       return false;
     double blocks = batch * count_blocks(&contraction->m, &plan->m) *
                     count_blocks(&contraction->n, &plan->n);
-    if (blocks >= wanted || elements / 2 < least_block)
-      return true;
+    if (blocks < wanted && elements / 2 >= least_block)
+      continue;
+    if (asked->rows == 0 && blocks < wanted && blocks > contraction->cores)
+      even_out(contraction, tile, batch, plan);
+    return true;
   }
 }
 

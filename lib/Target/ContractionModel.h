@@ -84,7 +84,9 @@ typedef struct pn_model_contraction_plan {
  *          pass through memory, and rows of A are read once for each of these
  *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k in whole tiles * cycles_per_k
  * Ties within 1.5 %: fewer loads. Blocks of C are halved until there are four
- * for each core or they hold less than 64 x 64.
+ * for each core or they hold less than 64 x 64. Where there are fewer, but one
+ * for each core, m is cut in more, up to twice as many, if all cores then have
+ * the same number and no tile is added.
  *
  * Where k is one block of at most 8 cycles for an element of C, columns may be
  * packed ahead, and C outgrows L2 and has several blocks of columns: blocks of

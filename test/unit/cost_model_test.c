@@ -451,6 +451,35 @@ static void plans_of_words(void) {
   CHECK(pairs.useful_share > 0.7 && pairs.useful_share <= 0.75);
 }
 
+/* Blocks that all cores get as many of. */
+static void even_blocks(void) {
+  pn_model_core_t core = core_of("znver5", 4);
+  static const struct {
+    int64_t m, n, k;
+    int32_t cores;
+    int64_t rows;
+  } cases[] = {
+      /* 128 rows in tiles of 6: 3 blocks of 48 for one core, 4 of 36 for two,
+       * both of them 22 tiles. */
+      {128, 128, 128, 1, 48},
+      {128, 128, 128, 2, 36},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = 1,
+                                      .cores = cases[i].cores,
+                                      .packs_ahead = true};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    if (plan.m.points != cases[i].rows)
+      printf("  %d cores: blocks of %lld rows\n", (int)cases[i].cores,
+             (long long)plan.m.points);
+    CHECK(plan.m.points == cases[i].rows);
+  }
+}
+
 /* Sizes that are asked for in place of the model's. */
 static void asked_plans(void) {
   pn_model_core_t core = core_of("haswell", 4);
@@ -617,8 +646,8 @@ static void panel_shares(void) {
       {128, 256, 512, true, 8},
       /* What fits L1 beside everything else. */
       {128, 48, 96, true, 0},
-      /* Any number of rows of 9 x 48: 3 tiles ask. Unknown bytes. */
-      {0, 3072, 768, true, 16},
+      /* Any number of rows of 6 x 64: 3 tiles ask. Unknown bytes. */
+      {0, 3072, 768, true, 22},
       {128, 0, 768, true, 0},
       {128, 3072, 0, true, 0},
   };
@@ -988,6 +1017,7 @@ int main(void) {
   CHECK_RUN(contraction_plans);
   CHECK_RUN(plans_of_words);
   CHECK_RUN(plans_of_tiles);
+  CHECK_RUN(even_blocks);
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
