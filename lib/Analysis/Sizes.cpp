@@ -163,6 +163,12 @@ SizeProduct SizeFacts::of(Value shaped, int64_t d) {
   return ofShaped(shaped, d);
 }
 
+std::optional<SizeProduct> SizeFacts::of(AffineExpr expr, ValueRange operands,
+                                         unsigned dims) {
+  steps = kMostSteps;
+  return ofExpression(expr, operands, dims);
+}
+
 SizeProduct SizeFacts::ofSize(OpFoldResult size) {
   if (std::optional<int64_t> constant = getConstantIntValue(size))
     return constantProduct(*constant);

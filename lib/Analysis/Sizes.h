@@ -70,6 +70,9 @@ class SizeFacts {
 public:
   SizeProduct of(mlir::Value shaped, int64_t d);
   SizeProduct of(mlir::OpFoldResult size);
+  /// What the expression of the operands is; none if it is no product.
+  std::optional<SizeProduct> of(mlir::AffineExpr expr,
+                                mlir::ValueRange operands, unsigned dims);
 
   /// What an assertion says about sizes holds from here on; true if that is
   /// news.

@@ -17,7 +17,8 @@
 // No operation is reordered within a nest: no value changes.
 // Profitable when: a contraction is among the nests, each keeps rows and
 // columns for its tiles, rows of what shrinks are reduced, what shrinks does
-// not fit one core's cache or a mask hides columns of it, its traffic is more
+// not fit one core's cache or a mask hides columns of it but a small block does
+// not outgrow it many times, its traffic is more
 // than that of the operands that blocks read more often than nests that stand
 // alone, and there are blocks for a few cores; sizes that are not known are
 // taken for large ones. Limits: loops from 0 by steps of 1, the same number of
@@ -66,6 +67,10 @@ static constexpr int64_t mostEvenBlocks = 3;
 /// Blocks end at multiples of it, where they can: what follows rows in the
 /// columns (a mask) then ends with whole vectors.
 static constexpr int64_t rowUnit = 16;
+/// Where the smallest block takes more caches than these, its rows come from
+/// memory as they did before. Rows of scores are read that soon again that some
+/// are worth it.
+static constexpr uint64_t mostOverflow = 16;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
 
@@ -485,6 +490,9 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   if (isKnown && countReadsAgain(reads, outer, uint64_t(trips),
                                  uint64_t(blocks)) > traffic)
     return "operands read by each block are larger than the buffers";
+  if (saturatingMultiply(rowBytes, uint64_t(leastRows)) / mostOverflow >
+      cacheBytes)
+    return "a small block outgrows the caches, too";
   return nullptr;
 }
 

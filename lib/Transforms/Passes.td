@@ -378,8 +378,9 @@ def UnifySizes : Pass<"polynest-unify-sizes", "mlir::ModuleOp"> {
     of a loop, a size of a buffer or of a view), it takes the first value of the
     function that is proven to be equal there: by where sizes come from, through
     views and products, by `cf.assert` of `arith.cmpi eq` in front, and because
-    results have the sizes of `@f_shapes`. Sizes that are equal by chance alone
-    stay apart.
+    results have the sizes of `@f_shapes`. A bound that is a product of sizes
+    becomes the value of that product, if there is one in front. Sizes that are
+    equal by chance alone stay apart.
 
     Before: `cf.assert(%q0 == %k0)  affine.for %b = 0 to %k0 {...}`
     After:  `cf.assert(%q0 == %k0)  affine.for %b = 0 to %q0 {...}`

@@ -3,7 +3,8 @@
 //
 // What: where operations take a size (bounds of loops, sizes of buffers and
 // views), they take the first value of the function that is equal to it: passes
-// that compare loops and buffers compare values.
+// that compare loops and buffers compare values. A bound that is a product of
+// sizes becomes the value that holds that product, if there is one in front.
 // Legal when: the two are proven equal where the size is taken: by where they
 // come from, by assertions in front, or because callers see to it (the sizes of
 // results). The value is one of the function's outermost block and stands in
@@ -17,6 +18,7 @@
 
 #include "Analysis/Sizes.h"
 #include "Support/Remark.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,6 +62,8 @@ public:
 private:
   Value findFirst(Value size);
   unsigned unifyOperands(Operation *op);
+  unsigned unifyBound(affine::AffineForOp loop);
+  void listValues();
 
   func::FuncOp function;
   SizeFacts facts;
@@ -72,10 +76,15 @@ private:
 };
 } // namespace
 
-/// The first value that is equal to the size.
-Value SizeUnifier::findFirst(Value size) {
+/// Takes account of all values so far.
+void SizeUnifier::listValues() {
   for (; listed < values.size(); ++listed)
     first.insert({facts.of(OpFoldResult(values[listed])), values[listed]});
+}
+
+/// The first value that is equal to the size.
+Value SizeUnifier::findFirst(Value size) {
+  listValues();
   auto it = first.find(facts.of(OpFoldResult(size)));
   return it == first.end() ? size : it->second;
 }
@@ -100,6 +109,24 @@ unsigned SizeUnifier::unifyOperands(Operation *op) {
   return replaced;
 }
 
+/// Takes a value in place of an expression of others.
+unsigned SizeUnifier::unifyBound(affine::AffineForOp loop) {
+  AffineMap map = loop.getUpperBoundMap();
+  if (map.getNumResults() != 1 || !isa<AffineBinaryOpExpr>(map.getResult(0)))
+    return 0;
+  listValues();
+  std::optional<SizeProduct> product = facts.of(
+      map.getResult(0), loop.getUpperBoundOperands(), map.getNumDims());
+  auto it =
+      product && !product->isConstant() ? first.find(*product) : first.end();
+  if (it == first.end())
+    return 0;
+  loop.setUpperBound(
+      it->second,
+      AffineMap::get(0, 1, getAffineSymbolExpr(0, map.getContext())));
+  return 1;
+}
+
 unsigned SizeUnifier::run() {
   unsigned replaced = 0;
   for (BlockArgument argument : function.getArguments())
@@ -115,7 +142,11 @@ unsigned SizeUnifier::run() {
       }
       continue;
     }
-    top.walk([&](Operation *op) { replaced += unifyOperands(op); });
+    top.walk([&](Operation *op) {
+      replaced += unifyOperands(op);
+      if (auto loop = dyn_cast<affine::AffineForOp>(op))
+        replaced += unifyBound(loop);
+    });
     for (Value result : top.getResults())
       if (result.getType().isIndex())
         values.push_back(result);

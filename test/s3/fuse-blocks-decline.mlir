@@ -308,3 +308,42 @@ func.func @triangle(%q: memref<80x80x16xf32>, %v: memref<80x16xf32>,
   }
   return
 }
+
+// Rows are whole matrices of unknown size: 32 of them fit no cache.
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: a small block outgrows the caches, too
+func.func @matrices(%b: index, %n: index, %q: memref<?x?x768xf32>,
+                    %w: memref<768x768xf32>,
+                    %o: memref<?x768x768xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc(%b, %n) : memref<?x?x768xf32>
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %j = 0 to 768 {
+        %r = affine.for %k = 0 to 768 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%h, %i, %k] : memref<?x?x768xf32>
+          %y = affine.load %w[%j, %k] : memref<768x768xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%h, %i, %j] : memref<?x?x768xf32>
+      }
+    }
+  }
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to 768 {
+      affine.for %j = 0 to 768 {
+        %r = affine.for %k = 0 to %n iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%h, %k, %j] : memref<?x?x768xf32>
+          %y = affine.load %q[%h, %k, %i] : memref<?x?x768xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%h, %i, %j] : memref<?x768x768xf32>
+      }
+    }
+  }
+  return
+}

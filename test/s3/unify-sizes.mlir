@@ -1,6 +1,6 @@
 // Properties: bounds of loops and sizes of buffers that an assertion shows to be
 // equal become the first value (@asserted), through buffers and views (@views),
-// through products (@products, @expressions), and those of results by the shape function
+// through products (@products, @expressions, @bounds), and those of results by the shape function
 // (@results); what stands in front of the assertion stays (@front). Sizes that
 // nothing shows to be equal stay apart (@apart), as do those that an assertion
 // in a branch compares (@branch); the comparison itself stays (@asserted). A
@@ -53,6 +53,35 @@ func.func @views(%x: memref<?xf32>, %y: memref<?x4xf32>) {
   }
   affine.for %i = 0 to %b {
     affine.store %zero, %t[%i] : memref<?xf32>
+  }
+  return
+}
+
+// A bound that is the product becomes its value; where none is in front, it stays.
+// CHECK-LABEL: func @bounds
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%{{.+}}, %{{.+}}]
+//       CHECK: %[[P:.+]] = arith.muli
+//       CHECK: affine.for %{{.+}} = 0 to %[[P]]
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%{{.+}}, %{{.+}}]
+//       CHECK: affine.for %{{.+}} = 0 to min #{{.+}}()[%{{.+}}, %{{.+}}]
+func.func @bounds(%x: memref<?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  affine.for %i = 0 to affine_map<()[a, b] -> (a * b)>()[%n, %m] {
+    affine.store %zero, %x[0, 0] : memref<?x?xf32>
+  }
+  %p = arith.muli %n, %m : index
+  affine.for %i = 0 to affine_map<()[a, b] -> (b * a)>()[%n, %m] {
+    affine.store %zero, %x[0, 0] : memref<?x?xf32>
+  }
+  affine.for %i = 0 to affine_map<()[a, b] -> (b + a)>()[%n, %m] {
+    affine.store %zero, %x[0, 0] : memref<?x?xf32>
+  }
+  affine.for %i = 0 to min affine_map<()[a, b] -> (a * b, 7)>()[%n, %m] {
+    affine.store %zero, %x[0, 0] : memref<?x?xf32>
   }
   return
 }
