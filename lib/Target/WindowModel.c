@@ -69,6 +69,7 @@ bool pn_model_window_tile(const pn_model_core_t *core,
   int64_t all = window->rows > 0 ? window->rows : unknown_rows;
   int32_t held = (window->tap_loads > 0 ? window->taps : 0) + 1;
   double best = 0, best_loads = 0;
+  int32_t best_rest = 0;
   for (int32_t rows = 2; rows <= min_i64(max_rows, all); ++rows) {
     if (rows * window->sums + held > core->vector_registers ||
         pn_model_window_inputs(window, rows) == rows * window->taps)
@@ -82,9 +83,14 @@ bool pn_model_window_tile(const pn_model_core_t *core,
     double tiles = (double)(all / rows);
     double total = (tiles * cycles + rest_cycles) / groups;
     double total_loads = (tiles * loads + rest_loads) / groups;
-    if (out_tile->rows != 0 && total >= best * 0.99 &&
-        (total > best * 1.01 || total_loads >= best_loads))
+    bool is_tie = total >= best * 0.99 && total <= best * 1.01;
+    bool is_better =
+        is_tie && (rest == 0) != (best_rest == 0)
+            ? rest == 0
+            : total < best * 0.99 || (is_tie && total_loads < best_loads);
+    if (out_tile->rows != 0 && !is_better)
       continue;
+    best_rest = rest;
     best = total;
     best_loads = total_loads;
     *out_tile = (pn_model_window_tile_t){rows, total_loads, total};

@@ -53,8 +53,8 @@ int32_t pn_model_window_inputs(const pn_model_window_t *window, int32_t rows);
  *                  latency of one sum's chain)
  *   loads      inputs * window_loads + taps * tap_loads + rows * row_loads +
  *              other_loads
- * Ties within 1 %: fewer loads. False where rows share nothing, or two rows do
- * not fit the registers.
+ * Ties within 1 %: no rows left over, which are one more body; then fewer
+ * loads. False where rows share nothing, or two rows do not fit the registers.
  */
 bool pn_model_window_tile(const pn_model_core_t *core,
                           const pn_model_window_t *window,
