@@ -8,8 +8,9 @@ about 0.2 s, stays for the life of its parent and ends with its standard input.
 
 Protocol: each message is a 4-byte little-endian length and that many bytes of
 JSON. Request {"module": text, "locations": bool}; answer {"ok": true,
-"text": ...} or {"ok": false, "kind": "unsupported" | "error", "message": ...,
-"places": [[location, message], ...]}.
+"text": ...} or {"ok": false, "kind": "unread" | "unsupported" | "error",
+"message": ..., "places": [[location, message], ...]}; "unread" is text that
+torch-mlir does not parse.
 """
 
 from __future__ import annotations
@@ -98,8 +99,10 @@ def lower(text: str, locations: bool) -> dict:
         context.emit_error_diagnostics = True
         context.attach_diagnostic_handler(collect)
         torch_dialect.register_dialect(context)
+        kind = "unread"
         try:
             module = ir.Module.parse(text)
+            kind = "error"
             sizes = _rewrites.equal_sizes(module)
             recurrences = _recurrences.declare(module)
             passes = PassManager.parse(PIPELINE)
@@ -121,7 +124,7 @@ def lower(text: str, locations: bool) -> dict:
             message = places[0][1] if places else str(error)
             return {
                 "ok": False,
-                "kind": "error",
+                "kind": kind,
                 "message": message.strip(),
                 "places": places,
             }

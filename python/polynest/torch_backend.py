@@ -1003,10 +1003,9 @@ def _assemble(
     for node in list(graph.nodes):
         node.type = None
     graph.eliminate_dead_code()
-    built = torch.fx.GraphModule(module, graph)
     simple = _straight(graph)
     if simple is None:
-        return built.forward, None
+        return torch.fx.GraphModule(module, graph).forward, None
     runner, taken, plan, count = simple
     places = [taken[p] if p >= 0 else -1 for p in runner.places]
     return (

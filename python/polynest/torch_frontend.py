@@ -23,7 +23,7 @@ import torch.fx
 from torch.fx.node import map_arg
 from torch.fx.passes.shape_prop import TensorMetadata
 
-from polynest import _lowering, torch_unsigned
+from polynest import _lowering, torch_text, torch_unsigned
 from polynest.torch_repairs import ALLOCATION
 
 aten = torch.ops.aten
@@ -779,6 +779,32 @@ def _import(
         return importer.module.operation.get_asm(enable_debug_info=True)
 
 
+def _lower(
+    text: str, locations: bool, seen: Callable[[str], None] | None
+) -> dict:
+    if seen is not None:
+        seen(text)
+    try:
+        return _lowering.worker().request(text, locations)
+    except _lowering.LoweringCrash as crash:
+        raise RegionRefused(str(crash)) from crash
+
+
+def _lower_written(
+    graph: torch.fx.Graph,
+    entry: str,
+    locations: bool,
+) -> dict | None:
+    """The worker's answer to the graph as torch_text.py writes it; None where
+    torch-mlir's importer has to be asked: it knows which ops torch-mlir has."""
+    try:
+        text = torch_text.write(graph, entry)
+    except torch_text.NotWritten:
+        return None
+    answer = _lower(text, locations, None)
+    return None if answer.get("kind") == "unread" else answer
+
+
 def lower_region(
     module: torch.fx.GraphModule,
     region: Region,
@@ -793,21 +819,20 @@ def lower_region(
     the text that torch-mlir gets."""
     builder = _RegionGraph(module, region, kinds or {})
     graph, results = builder.build()
-    holder = torch.fx.GraphModule(torch.nn.Module(), graph)
-    try:
-        text = _import(holder.graph, entry, builder.equal_sizes())
-    except RegionRefused:
-        raise
-    except Exception as error:
-        raise RegionRefused(
-            f"torch-mlir cannot import the graph: {_short(str(error))}"
-        ) from error
-    if seen is not None:
-        seen(text)
-    try:
-        answer = _lowering.worker().request(text, locations)
-    except _lowering.LoweringCrash as crash:
-        raise RegionRefused(str(crash)) from crash
+    sizes = builder.equal_sizes()
+    answer = None
+    # Whoever looks at the text wants it as the importer prints it.
+    if not sizes and seen is None:
+        answer = _lower_written(graph, entry, locations)
+    if answer is None:
+        holder = torch.fx.GraphModule(torch.nn.Module(), graph)
+        try:
+            text = _import(holder.graph, entry, sizes)
+        except Exception as error:
+            raise RegionRefused(
+                f"torch-mlir cannot import the graph: {_short(str(error))}"
+            ) from error
+        answer = _lower(text, locations, seen)
     if not answer["ok"]:
         named = _named_nodes(answer["places"])
         originals = {n.name for n in region.nodes}

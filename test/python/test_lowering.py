@@ -36,7 +36,7 @@ def test_lowers(worker):
 
 def test_reports_errors(worker):
     answer = worker.request("module { nonsense")
-    assert not answer["ok"] and answer["kind"] == "error"
+    assert not answer["ok"] and answer["kind"] == "unread"
     assert answer["message"]
     assert worker.request(GOOD)["ok"]
 
