@@ -6,7 +6,8 @@
 // of it (a padded image), splits that nest: where all that is read lies in the
 // box, it reads the other buffer; the few rows and columns at each border get a
 // nest and a padded buffer of their own, as large as what they read, of one
-// iteration of the loops around those of rows and columns if there are any.
+// iteration of the loops around those of rows and columns if there are any
+// (but of all where sums of products can be blocked).
 // Legal when: the two stores and the reads are all that touches the buffer; the
 // box is overwritten under no condition, behind the fill, with elements whose
 // buffer nothing writes until the reads are done; each dimension with a border
@@ -276,13 +277,20 @@ static double countElements(const Piece &piece) {
 /// left to lanes of whatever lies last.
 static constexpr double leastProducts = 16384;
 
-/// True if the consumer is a sum of products that reuses both of its operands,
-/// and a piece has too few of them to be blocked.
-static bool isTooSmallToBlock(const PaddedImage &image,
-                              const Decision &decision) {
+/// The consumer as a sum of products that reuses both of its operands.
+static FailureOr<Contraction> matchProduct(const PaddedImage &image) {
   std::string reason;
   FailureOr<Contraction> found = matchContraction(image.consumer, reason);
-  if (failed(found) || found->left.loops.empty() || found->right.loops.empty())
+  if (succeeded(found) &&
+      (found->left.loops.empty() || found->right.loops.empty()))
+    return failure();
+  return found;
+}
+
+/// True if a piece has too few products to be blocked.
+static bool isTooSmallToBlock(const FailureOr<Contraction> &found,
+                              const Decision &decision) {
+  if (failed(found))
     return false;
   return llvm::any_of(decision.pieces, [&](const Piece &piece) {
     double products = 1;
@@ -491,7 +499,8 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
     if (count == 0 || decision.borders.size() != count || rows.size() != count)
       return "no rows of their own for each border";
     listPieces(decision);
-    if (isTooSmallToBlock(image, decision))
+    FailureOr<Contraction> product = matchProduct(image);
+    if (isTooSmallToBlock(product, decision))
       return "a border has too few products to be blocked";
     for (const Piece &piece : decision.pieces)
       decision.borderElements += countElements(piece);
@@ -508,6 +517,9 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
         break;
     }
     findImages(decision, loops);
+    // Products want all images in one block.
+    if (succeeded(product))
+      decision.images = {};
     return {};
   }
 };

@@ -2,7 +2,8 @@
 // border from buffers of what the first and last rows and columns read, each
 // filled and copied for itself (@image); strides leave borders out that nothing
 // reads (@strided); dilated windows and several reads of one image (@pool);
-// batches, whose nests were fused, of which each has buffers of its own (@fused), and a source whose indices are turned
+// batches, whose nests were fused, of which each has buffers of its own (@fused), but not where
+// they are one product (@product), and a source whose indices are turned
 // and moved (@turned). Loops that run once are dropped. What is left of the copy is gone. A second run
 // changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-split-borders{least-kib=0}))' > %t.once
@@ -195,6 +196,50 @@ func.func @fused(%x: memref<3x30x4xf32>, %r: memref<3x30x4xf32> {polynest.result
           affine.yield %1 : f32
         }
         affine.store %s, %r[%n, %i, %c] : memref<3x30x4xf32>
+      }
+    }
+  }
+  return
+}
+
+// 4 * 3 * 64 * 64 products in each border are worth a block of rows.
+// CHECK-LABEL: func @product
+//       CHECK: memref.alloc() : memref<4x3x64xf32>
+//       CHECK: memref.alloc() : memref<4x3x64xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: return
+func.func @product(%x: memref<4x30x64xf32>, %w: memref<3x64x64xf32>, %r: memref<4x30x64xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<4x32x64xf32>
+  affine.for %n = 0 to 4 {
+    affine.for %i = 0 to 32 {
+      affine.for %c = 0 to 64 {
+        affine.store %zero, %p[%n, %i, %c] : memref<4x32x64xf32>
+      }
+    }
+  }
+  affine.for %n = 0 to 4 {
+    affine.for %i = 0 to 30 {
+      affine.for %c = 0 to 64 {
+        %0 = affine.load %x[%n, %i, %c] : memref<4x30x64xf32>
+        affine.store %0, %p[%n, %i + 1, %c] : memref<4x32x64xf32>
+      }
+    }
+  }
+  affine.for %n = 0 to 4 {
+    affine.for %i = 0 to 30 {
+      affine.for %f = 0 to 64 {
+        %s = affine.for %a = 0 to 3 iter_args(%s0 = %zero) -> f32 {
+          %t = affine.for %c = 0 to 64 iter_args(%t0 = %s0) -> f32 {
+            %0 = affine.load %p[%n, %i + %a, %c] : memref<4x32x64xf32>
+            %1 = affine.load %w[%a, %c, %f] : memref<3x64x64xf32>
+            %2 = arith.mulf %0, %1 : f32
+            %3 = arith.addf %t0, %2 : f32
+            affine.yield %3 : f32
+          }
+          affine.yield %t : f32
+        }
+        affine.store %s, %r[%n, %i, %f] : memref<4x30x64xf32>
       }
     }
   }
