@@ -325,8 +325,8 @@ def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
 def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   let summary = "Fill only what is not overwritten";
   let description = [{
-    A nest that fills a private buffer with one value, of which the next nest that
-    touches the buffer overwrites a box, fills the rest alone: of a padded image
+    A nest that fills a private buffer or a result with one value, of which the next
+    nest that touches it overwrites a box, fills the rest alone: of a padded image
     the border.
 
     Before: `affine.for %i, %j: affine.store %0, %p[%i, %j]`

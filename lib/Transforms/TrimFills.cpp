@@ -1,19 +1,18 @@
 //===- TrimFills.cpp - fill only what is not overwritten ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What: a nest that fills a private buffer with one value, most of which the
-// next nest overwrites, fills the rest alone: of a padded image its border, in
-// one nest for each side that has one.
-// Legal when: the nest stores the value to each element once and does nothing
-// else; what touches the buffer next, in the same block, is a nest that stores
-// to each element of a box whose bounds are known, under no condition, and
-// reads nothing of the buffer. Elements of the box are then written before they
-// are read, the others as before.
-// Profitable when: the border takes at most half of the cache lines, and all of
-// the buffer some KiB.
-// Limits: boxes of constant bounds; a dimension of dynamic size is overwritten
-// as a whole, by a loop with the bounds of the fill's. One box for each fill.
-// Cost: operations behind each fill until the buffer is touched.
+// What: a nest that fills a private buffer or a result with one value, most of
+// which the next nest overwrites, fills the rest alone: of a padded image its
+// border, in one nest for each side that has one. Legal when: the nest stores
+// the value to each element once and does nothing else; what touches the buffer
+// next, in the same block, is a nest that stores to each element of a box whose
+// bounds are known, under no condition, and reads nothing of the buffer.
+// Elements of the box are then written before they are read, the others as
+// before. Profitable when: the border takes at most half of the cache lines,
+// and all of the buffer some KiB. Limits: boxes of constant bounds; a dimension
+// of dynamic size is overwritten as a whole, by a loop with the bounds of the
+// fill's. One box for each fill. Cost: operations behind each fill until the
+// buffer is touched.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -47,8 +46,8 @@ static constexpr int64_t lineBytes = 64;
 static constexpr unsigned mostLookedAt = 64;
 
 namespace {
-/// A nest that stores one value to each element of a private buffer. Loop i
-/// sweeps dimension dimOf[i].
+/// A nest that stores one value to each element of a buffer. Loop i sweeps
+/// dimension dimOf[i].
 struct Fill {
   SmallVector<AffineForOp, 6> loops;
   SmallVector<unsigned, 6> dimOf;
@@ -73,6 +72,18 @@ struct Decision {
 // Legality
 //===----------------------------------------------------------------------===//
 
+/// True for memory whose accesses are all seen here: what the entry allocates
+/// and keeps, and its results, which overlap nothing else.
+static bool isOwn(Value memref) {
+  if (auto argument = dyn_cast<BlockArgument>(memref)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return func && func.getArgAttr(argument.getArgNumber(), "polynest.result");
+  }
+  return isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
+             memref.getDefiningOp()) &&
+         isPrivateAllocation(memref);
+}
+
 static std::optional<Fill> matchFill(AffineForOp root) {
   Fill fill;
   fill.loops = getPerfectBand(root);
@@ -85,11 +96,8 @@ static std::optional<Fill> matchFill(AffineForOp root) {
   MemRefType type = fill.type = fill.store.getMemRefType();
   SmallVector<Access, 1> accesses;
   collectAccesses(fill.store, accesses);
-  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(
-          fill.store.getMemRef().getDefiningOp()) ||
-      !isPrivateAllocation(fill.store.getMemRef()) ||
-      !type.getLayout().isIdentity() || accesses.size() != 1 ||
-      !accesses[0].isAffine() || accesses[0].isPartial)
+  if (!isOwn(fill.store.getMemRef()) || !type.getLayout().isIdentity() ||
+      accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
     return std::nullopt;
   const AffineValueMap &map = accesses[0].map;
   fill.dimOf.assign(fill.loops.size(), type.getRank());

@@ -1,7 +1,7 @@
 // Properties: fills stay, with a remark, where the next nest reads the buffer
 // (@read), may not store (@asked, @stepped, @empty), where the box is small
 // (@small) or so is the buffer (@little). What is not a fill gets no remark: one
-// of a buffer that the caller sees (@seen), of a part (@part), of values that
+// of an argument that is no result (@seen), of a part (@part), of values that
 // move (@moving).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=Missed < %t.remarks
@@ -141,7 +141,7 @@ func.func @little(%x: memref<1000xf32>, %r: memref<1024xf32> {polynest.result}) 
 // CHECK-LABEL: func @seen
 //       CHECK: affine.for %{{.+}} = 0 to 4096
 //       CHECK: affine.for %{{.+}} = 0 to 4000
-func.func @seen(%x: memref<4000xf32>, %r: memref<4096xf32> {polynest.result}) {
+func.func @seen(%x: memref<4000xf32>, %r: memref<4096xf32> {polynest.mutable}) {
   %zero = arith.constant 0.0 : f32
   affine.for %i = 0 to 4096 {
     affine.store %zero, %r[%i] : memref<4096xf32>

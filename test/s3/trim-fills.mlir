@@ -3,7 +3,8 @@
 // also where the buffer belongs to an iteration of a loop, in memory or on the
 // stack (@stack), and where sides are missing (@channel), and with a dimension of dynamic size that is overwritten
 // as a whole (@batch). Fills that are overwritten as a whole go (@all). Boxes
-// are cut off at the end of the buffer (@strided). A second run changes nothing.
+// are cut off at the end of the buffer (@strided). Results are filled so, too
+// (@result). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' | diff %t.once -
@@ -202,6 +203,32 @@ func.func @strided(%x: memref<80x80xf32>, %r: memref<64x80xf32> {polynest.result
     affine.for %j = 0 to 80 {
       %0 = affine.load %p[%i, %j] : memref<64x80xf32>
       affine.store %0, %r[%i, %j] : memref<64x80xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @result
+//   CHECK-NOT: 0 to 64
+//       CHECK: affine.for %{{.+}} = 0 to 1
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 80
+//       CHECK: affine.for %{{.+}} = 61 to 64
+//       CHECK: affine.for %{{.+}} = 1 to 61
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 2
+//       CHECK: affine.for %{{.+}} = 1 to 61
+//  CHECK-NEXT: affine.for %{{.+}} = 78 to 80
+//       CHECK: affine.load
+func.func @result(%x: memref<60x76xf32>, %r: memref<64x80xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 80 {
+      affine.store %zero, %r[%i, %j] : memref<64x80xf32>
+    }
+  }
+  affine.for %i = 0 to 60 {
+    affine.for %j = 0 to 76 {
+      %0 = affine.load %x[%i, %j] : memref<60x76xf32>
+      affine.store %0, %r[%i + 1, %j + 2] : memref<64x80xf32>
     }
   }
   return
