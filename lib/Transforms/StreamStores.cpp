@@ -6,9 +6,14 @@
 // data out of the caches. Such a store needs an aligned address: the nest is
 // put under an scf.if that asks whether the result is aligned (and, where sizes
 // are dynamic, large enough, with rows that keep the alignment); its other
-// branch is the nest as it was.
-// Legal always: the values and places of all stores stay. What makes the stores
-// visible to other threads is the fence of polynest-fence-streams.
+// branch is the nest as it was. Where rows are no whole number of vectors, the
+// loop along a row begins at its first aligned element; a vector at either end,
+// with ordinary stores, does what it leaves.
+// Legal always: the values and places of all stores stay. A loop may begin
+// elsewhere if all that its iterations do to an element is to load what belongs
+// to it, to compute with that and what all elements share, and to store it: any
+// run of elements may then be an iteration, and be done twice. What makes the
+// stores visible to other threads is the fence of polynest-fence-streams.
 // Profitable when: the result is at least `threshold-kib` large, the usable
 // share of the last-level cache, so that ordinary stores would leave little of
 // it there, and the nest writes no small part of that (a border of an image);
@@ -28,6 +33,7 @@
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -67,6 +73,13 @@ namespace {
 struct Target {
   BlockArgument result;
   SmallVector<AffineVectorStoreOp> stores;
+  /// Loops that begin at the first aligned element, by a number of iterations
+  /// of step 1 over the operands.
+  struct Shift {
+    AffineForOp loop;
+    AffineValueMap lead;
+  };
+  SmallVector<Shift, 1> shifts;
   /// Bytes of the widest vector.
   int64_t alignment = 0;
 };
@@ -212,6 +225,9 @@ static std::optional<int64_t> getAdvance(const Access &access) {
   return advance;
 }
 
+static constexpr StringLiteral unalignedRows =
+    "rows are no whole number of vectors";
+
 /// Why the stores of one loop to one result would be slower so, or an empty
 /// string.
 static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
@@ -227,7 +243,7 @@ static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
     if (!next || *next <= 0 || (advance && advance != *next))
       return "iterations do not write one after the other";
     if (!keepsAlignment(accesses.front(), lanes))
-      return "rows are no whole number of vectors";
+      return unalignedRows;
     advance = *next;
     written += lanes;
     fillsLines &= getVectorBytes(store) % lineBytes == 0;
@@ -239,6 +255,141 @@ static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Rows of any length
+//===----------------------------------------------------------------------===//
+
+/// Iterations below which those at the ends are too many.
+static constexpr uint64_t leastIterations = 16;
+
+/// True for a vector of which all lanes are the same, or that is computed from
+/// such vectors.
+static bool isUniform(Value value, unsigned depth = 4) {
+  if (!isa<VectorType>(value.getType()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return !isa<VectorType>(broadcast.getSourceType());
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isUniform(operand, depth - 1);
+         });
+}
+
+/// True if the loop may begin at any element: each does with its own what the
+/// others do with theirs.
+static bool isElementwise(AffineForOp loop) {
+  Value iv = loop.getInductionVar();
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isa<AffineVectorLoadOp, AffineVectorStoreOp>(op)) {
+      SmallVector<Access, 1> accesses;
+      collectAccesses(&op, accesses);
+      if (accesses.size() != 1 || !accesses[0].isAffine() ||
+          getStridePerUnit(accesses[0], iv) != 1)
+        return false;
+    } else if (llvm::is_contained(op.getOperands(), iv) || op.getNumRegions() ||
+               op.getNumResults() != 1 ||
+               !(isa<AffineLoadOp>(op) || isMemoryEffectFree(&op))) {
+      return false;
+    } else if (!isUniform(op.getResult(0)) &&
+               !OpTrait::hasElementwiseMappableTraits(&op)) {
+      return false;
+    }
+    for (Value operand : op.getOperands())
+      if (loop.isDefinedOutsideOfLoop(operand) && !isUniform(operand))
+        return false;
+  }
+  return true;
+}
+
+/// Elements from where the first iteration stores to the next aligned one.
+static std::optional<AffineValueMap> getLead(const AffineValueMap &address,
+                                             AffineForOp loop, int64_t lanes,
+                                             int64_t elementBytes) {
+  if (address.getNumSymbols() != 0)
+    return std::nullopt;
+  AffineExpr bytes = address.getAffineMap().getResult(0);
+  SmallVector<Value> operands;
+  SmallVector<AffineExpr> dims;
+  for (Value operand : address.getOperands()) {
+    if (operand == loop.getInductionVar()) {
+      dims.push_back(getAffineConstantExpr(loop.getConstantLowerBound(),
+                                           loop.getContext()));
+      continue;
+    }
+    if (!loop.isDefinedOutsideOfLoop(operand))
+      return std::nullopt;
+    dims.push_back(getAffineDimExpr(operands.size(), loop.getContext()));
+    operands.push_back(operand);
+  }
+  bytes = bytes.replaceDimsAndSymbols(dims, {});
+  SmallVector<int64_t> parts;
+  if (failed(getFlattenedAffineExpr(bytes, operands.size(), 0, &parts)) ||
+      parts.size() != operands.size() + 1)
+    return std::nullopt;
+  // Without factors below 0: affine.for folds remainders of negative multiples
+  // of a variable with constant bounds wrongly (LLVM 22.1).
+  AffineExpr lead = getAffineConstantExpr(0, loop.getContext());
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    if (part % elementBytes != 0)
+      return std::nullopt;
+    int64_t factor = llvm::mod(-(part / elementBytes), lanes);
+    lead = lead + (i < operands.size()
+                       ? getAffineDimExpr(i, loop.getContext()) * factor
+                       : getAffineConstantExpr(factor, loop.getContext()));
+  }
+  lead = lead % lanes;
+  return AffineValueMap(AffineMap::get(operands.size(), 0, lead), operands);
+}
+
+/// How the loop around the stores has to begin for them to be aligned; none if
+/// it cannot.
+static std::optional<Target::Shift>
+findShift(ArrayRef<AffineVectorStoreOp> stores) {
+  AffineVectorStoreOp first = stores.front();
+  auto loop = dyn_cast<AffineForOp>(first->getParentOp());
+  int64_t lanes = first.getVectorType().getNumElements();
+  std::optional<int64_t> bytes =
+      getElementBytes(first.getVectorType().getElementType());
+  if (!loop || loop.getNumResults() || !loop.hasConstantBounds() || !bytes ||
+      lanes * *bytes != lineBytes || !isElementwise(loop))
+    return std::nullopt;
+  int64_t step = loop.getStepAsInt();
+  int64_t length = loop.getConstantUpperBound() - loop.getConstantLowerBound();
+  if (length % step != 0 || uint64_t(length / step) < leastIterations ||
+      int64_t(stores.size()) * lanes != step)
+    return std::nullopt;
+  SmallVector<Access, 4> accesses;
+  for (AffineVectorStoreOp store : stores) {
+    collectAccesses(store, accesses);
+    if (store.getVectorType() != first.getVectorType())
+      return std::nullopt;
+  }
+  std::optional<AffineValueMap> address = getByteAddress(accesses.front());
+  for (auto [i, access] : llvm::enumerate(accesses)) {
+    std::optional<AffineValueMap> other = getByteAddress(access);
+    if (!address || !other || other->getOperands() != address->getOperands())
+      return std::nullopt;
+    auto apart = dyn_cast<AffineConstantExpr>(
+        simplifyAffineExpr(other->getResult(0) - address->getResult(0),
+                           address->getNumDims(), address->getNumSymbols()));
+    if (!apart || apart.getValue() != int64_t(i) * lineBytes)
+      return std::nullopt;
+  }
+  std::optional<AffineValueMap> lead = getLead(*address, loop, lanes, *bytes);
+  if (!lead)
+    return std::nullopt;
+  // All that the loop stores is streamed.
+  for (auto store : loop.getBody()->getOps<AffineVectorStoreOp>())
+    if (!llvm::is_contained(stores, store))
+      return std::nullopt;
+  return Target::Shift{loop, *lead};
+}
+
 /// Keeps the stores of a target that pay. Why there are none, or an empty
 /// string. The first loop decides: those behind it do what it leaves.
 static StringRef selectStores(Target &target) {
@@ -248,6 +399,11 @@ static StringRef selectStores(Target &target) {
   target.stores.clear();
   for (auto &[loop, stores] : byLoop) {
     StringRef why = whyNotLoop(stores);
+    if (why == unalignedRows)
+      if (std::optional<Target::Shift> shift = findShift(stores)) {
+        target.shifts.push_back(*shift);
+        why = {};
+      }
     if (why.empty())
       llvm::append_range(target.stores, stores);
     else if (target.stores.empty())
@@ -307,6 +463,59 @@ static void stream(AffineVectorStoreOp store) {
   store.erase();
 }
 
+/// One iteration behind the loop, with those of its stores that `keeps` says.
+static AffineForOp repeat(AffineForOp loop, AffineMap from, ValueRange operands,
+                          function_ref<bool(size_t, size_t)> keeps) {
+  OpBuilder builder(loop->getContext());
+  builder.setInsertionPointAfter(loop);
+  auto copy = cast<AffineForOp>(builder.clone(*loop));
+  AffineMap to = AffineMap::get(from.getNumDims(), 0,
+                                from.getResult(0) + loop.getStepAsInt());
+  copy.setLowerBound(operands, from);
+  copy.setUpperBound(operands, to);
+  SmallVector<AffineVectorStoreOp> stores(
+      copy.getBody()->getOps<AffineVectorStoreOp>());
+  for (auto [i, store] : llvm::enumerate(stores))
+    if (!keeps(i, stores.size()))
+      store.erase();
+  // What only those needed may lie behind the row.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*copy.getBody())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return copy;
+}
+
+/// Lets the loop begin `lead` later, in whole lines to its end. What is left of
+/// the first line and of the last is stored as it was, behind the loop: lines
+/// that it fills are not to be read for that before.
+static void shift(const Target::Shift &shift) {
+  AffineForOp loop = shift.loop;
+  int64_t begin = loop.getConstantLowerBound();
+  int64_t end = loop.getConstantUpperBound(), step = loop.getStepAsInt();
+  AffineMap lead = shift.lead.getAffineMap();
+  auto boundAt = [&](int64_t at) {
+    return AffineMap::get(lead.getNumDims(), 0, lead.getResult(0) + at);
+  };
+  auto constant = [&](int64_t at) {
+    return AffineMap::getConstantMap(at, loop.getContext());
+  };
+  SmallVector<Value> operands(shift.lead.getOperands());
+  AffineForOp head = repeat(loop, constant(begin), {},
+                            [](size_t i, size_t) { return i == 0; });
+  AffineForOp tail = repeat(loop, constant(end - step), {},
+                            [](size_t i, size_t n) { return i + 1 == n; });
+  AffineForOp last = repeat(loop, boundAt(end - step), operands,
+                            [](size_t i, size_t n) { return i + 1 < n; });
+  loop.setLowerBound(operands, boundAt(begin));
+  loop.setUpperBound(operands, boundAt(end - step));
+  for (auto store : llvm::make_early_inc_range(
+           last.getBody()->getOps<AffineVectorStoreOp>()))
+    stream(store);
+  for (AffineForOp once : {head, tail, last})
+    (void)promoteIfSingleIteration(once);
+}
+
 static void apply(const Decision &decision, uint64_t thresholdBytes) {
   OpBuilder builder(decision.nest);
   Location loc = decision.nest->getLoc();
@@ -320,8 +529,10 @@ static void apply(const Decision &decision, uint64_t thresholdBytes) {
                                   /*withElseRegion=*/true);
   choice.getElseBodyBuilder().clone(*decision.nest);
   decision.nest->moveBefore(choice.thenBlock()->getTerminator());
-  for (const Target &target : decision.targets)
+  for (const Target &target : decision.targets) {
+    llvm::for_each(target.shifts, shift);
     llvm::for_each(target.stores, stream);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,7 +573,7 @@ struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
     if (thresholdKib == 0 || getOperation().isExternal())
       return;
     uint64_t thresholdBytes = uint64_t(thresholdKib) * 1024;
-    SmallVector<Decision> decisions;
+    SmallVector<Decision, 0> decisions;
     for (Operation &nest : getOperation().getBody().front()) {
       if (!isa<AffineForOp, AffineParallelOp>(nest) || nest.getNumResults())
         continue;

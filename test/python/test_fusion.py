@@ -116,6 +116,25 @@ def test_transposes(dynamic):
             same_bits(h(z), scaled(z))
 
 
+def test_streams_of_odd_rows():
+    """Results too large for the caches whose rows begin anywhere."""
+    def padded(x):
+        return torch.nn.functional.pad(x[1:-2, 3:-5], (2, 4, 1, 3))
+
+    def computed(x):
+        return torch.relu(x[:, 1:]) * 0.5 + x[:, :-1]
+
+    for dtype, rows, columns in ((torch.float32, 1603, 1601),
+                                 (torch.float32, 3, 1000003),
+                                 (torch.float64, 1201, 1203),
+                                 (torch.bfloat16, 1501, 4099),
+                                 (torch.int8, 2203, 5003)):
+        x = numbers(rows, columns, edges=dtype == torch.float32)
+        x = (x * 50).to(dtype)
+        for function in (padded, computed)[:2 - (dtype == torch.int8)]:
+            same_bits(compiled(function)(x), function(x))
+
+
 def test_transposes_of_other_types():
     for dtype in (torch.uint8, torch.int16, torch.int64, torch.bool,
                   torch.float64, torch.bfloat16):

@@ -155,3 +155,68 @@ func.func @narrow(%x: vector<2xf32>, %r: memref<1024x512xf32> {polynest.result})
   }
   return
 }
+
+// What differs between lanes other than by element keeps its place: constants
+// (@alternating), every second element (@stepping), a vector for all iterations
+// (@repeating), as do rows of few vectors (@brief).
+// CHECK-LABEL: func @alternating
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @alternating(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %signs = arith.constant dense<[1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]> : vector<16xf32>
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4080 step 16 {
+      %0 = affine.vector_load %a[%i, %j] : memref<4096x4096xf32>, vector<16xf32>
+      %1 = arith.mulf %0, %signs : vector<16xf32>
+      affine.vector_store %1, %r[%i, %j] : memref<4096x4094xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @stepping
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @stepping(%a: memref<4096x8192xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4064 step 16 {
+      %0 = affine.vector_load %a[%i, %j * 2] : memref<4096x8192xf32>, vector<16xf32>
+      affine.vector_store %0, %r[%i, %j] : memref<4096x4094xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @repeating
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @repeating(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4080 step 16 {
+      %0 = affine.vector_load %a[%i, 0] : memref<4096x4096xf32>, vector<16xf32>
+      affine.vector_store %0, %r[%i, %j] : memref<4096x4094xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @brief
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @brief(%a: memref<65536x256xf32>, %r: memref<65536x254xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 65536 {
+    affine.for %j = 0 to 240 step 16 {
+      %0 = affine.vector_load %a[%i, %j] : memref<65536x256xf32>, vector<16xf32>
+      affine.vector_store %0, %r[%i, %j] : memref<65536x254xf32>, vector<16xf32>
+    }
+  }
+  return
+}

@@ -2,11 +2,15 @@
 // that is taken when the result is aligned to its vectors (@rows), also as the
 // body of a parallel loop (@merged) and from two rows at once (@two_rows); of
 // dynamic size, when it is large enough, too, and its rows are whole vectors
-// (@dynamic); from many rows where vectors are whole lines (@lines). A second run
-// changes nothing.
+// (@dynamic); from many rows where vectors are whole lines (@lines). Rows of any
+// length begin at their first aligned element (@odd). A second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024},polynest-stream-stores{threshold-kib=1024}))' | FileCheck %s
+
+// CHECK-DAG: #[[$LEAD:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16)>
+// CHECK-DAG: #[[$END:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16 + 3968)>
 
 // CHECK-LABEL: func @rows
 //  CHECK-SAME: %[[R:[^ ]+]]: memref<1024x512xf32> {polynest.result}
@@ -121,6 +125,47 @@ func.func @lines(%x: vector<16xf32>, %r: memref<1025x512xf32> {polynest.result})
       affine.vector_store %x, %r[%row + 2, %j] : memref<1025x512xf32>, vector<16xf32>
       affine.vector_store %x, %r[%row + 3, %j] : memref<1025x512xf32>, vector<16xf32>
       affine.vector_store %x, %r[%row + 4, %j] : memref<1025x512xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// Row i begins 4094 i + 2 elements behind an aligned one, so that -4094 i - 2, or
+// 2 i + 14, modulo 16 elements of it come before the first line. Of 63 iterations
+// 62 begin there; three vectors, and ordinary ones at both ends, are left.
+// CHECK-LABEL: func @odd
+//       CHECK: scf.if
+//       CHECK:   affine.parallel (%[[I:.+]]) =
+//       CHECK:     affine.for %{{.+}} = #[[$LEAD]](%[[I]]) to #[[$END]](%[[I]]) step 64
+// CHECK-COUNT-4:      vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//   CHECK-NOT:     nontemporal
+//       CHECK:     }
+// CHECK-COUNT-3:    vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//   CHECK-NOT:     nontemporal
+//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %c3968 + 51]
+//   CHECK-NOT:     affine.vector_load
+//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c3968 + 50]
+//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %c0 + 3]
+//   CHECK-NOT:     affine.vector_load
+//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c0 + 2]
+//   CHECK-NOT:   affine.vector_store
+//       CHECK: } else {
+//   CHECK-NOT:   nontemporal
+//       CHECK: return
+func.func @odd(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %two = arith.constant dense<2.0> : vector<16xf32>
+  affine.parallel (%i) = (0) to (4096) {
+    affine.for %j = 0 to 4032 step 64 {
+      %0 = affine.vector_load %a[%i, %j + 3] : memref<4096x4096xf32>, vector<16xf32>
+      %1 = affine.vector_load %a[%i, %j + 19] : memref<4096x4096xf32>, vector<16xf32>
+      %2 = affine.vector_load %a[%i, %j + 35] : memref<4096x4096xf32>, vector<16xf32>
+      %3 = affine.vector_load %a[%i, %j + 51] : memref<4096x4096xf32>, vector<16xf32>
+      %4 = arith.mulf %0, %two : vector<16xf32>
+      affine.vector_store %4, %r[%i, %j + 2] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %1, %r[%i, %j + 18] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %2, %r[%i, %j + 34] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %3, %r[%i, %j + 50] : memref<4096x4094xf32>, vector<16xf32>
     }
   }
   return
