@@ -535,9 +535,18 @@ static unsigned getLanes(Value vector) {
   return cast<VectorType>(vector.getType()).getNumElements();
 }
 
-/// Folds the vector in halves until it has `width` lanes.
+/// Folds the vector in halves until it has `width` lanes. One sum of integers
+/// is left to the code generator: of halves that get narrower LLVM 22 adds up
+/// too few where their elements are products of bytes (`vpdpbusd`).
 static Value narrow(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
                     Value vector, unsigned width) {
+  if (kind == arith::AtomicRMWKind::addi && width == 1 &&
+      getLanes(vector) > 1) {
+    Value sum = vector::ReductionOp::create(builder, loc,
+                                            vector::CombiningKind::ADD, vector);
+    return vector::BroadcastOp::create(
+        builder, loc, VectorType::get({1}, sum.getType()), sum);
+  }
   while (getLanes(vector) > width) {
     unsigned half = getLanes(vector) / 2;
     Value low = takeLanes(builder, loc, vector, 0, half);
