@@ -8,15 +8,16 @@
 // the result along the loops of the constant, which then run in lanes. (A
 // convolution over images with channels first becomes one with channels last,
 // and so do the padding, pooling and pointwise nests between.) Nests that index
-// two buffers alike carry the choice from one to the other; only where a chain
-// begins or ends in memory of the caller does a nest transpose. Constants that
-// such a nest reads again and again, but no contraction packs (the weights of a
-// depthwise convolution), are copied into the order in which its result lies,
-// so that they too are contiguous in lanes; polynest-split-constants moves the
-// copy to where constants are bound. Legal when: the buffer is an allocation
-// that nothing but affine loads and stores touches: what they touch is renamed
-// one to one. Loops change places where their bounds do not depend on each
-// other and either all of them are parallel or they make up the reduction of a
+// two buffers alike carry the choice from one to the other, unless their loop
+// makes buffers and so cannot run in lanes; only where a chain begins or ends
+// in memory of the caller does a nest transpose. Constants that such a nest
+// reads again and again, but no contraction packs (the weights of a depthwise
+// convolution), are copied into the order in which its result lies, so that
+// they too are contiguous in lanes; polynest-split-constants moves the copy to
+// where constants are bound. Legal when: the buffer is an allocation that
+// nothing but affine loads and stores touches: what they touch is renamed one
+// to one. Loops change places where their bounds do not depend on each other
+// and either all of them are parallel or they make up the reduction of a
 // contraction, whose order of accumulation is free (numerics (a)). A copy reads
 // what is never written, and nothing that is not there for any values of the
 // loops. Profitable when: some contraction asks for a change; of contradictory
@@ -500,6 +501,23 @@ void LayoutPlanner::askFor(const Nest &nest) {
         ask(access.memref, *dim, weight);
 }
 
+/// True if a loop whose variable is in `terms` makes buffers, which hand values
+/// from one loop of its body to the next: it stays where it is and does not run
+/// in lanes, and what is contiguous along it would be met element by element.
+static bool makesBuffers(const Terms &terms) {
+  return llvm::any_of(terms, [](const auto &term) {
+    AffineForOp loop = getForInductionVarOwner(term.first);
+    return loop && mayRunTwice(loop) &&
+           loop.getBody()
+               ->walk([](Operation *op) {
+                 return isa<memref::AllocaOp, memref::AllocOp>(op)
+                            ? WalkResult::interrupt()
+                            : WalkResult::advance();
+               })
+               .wasInterrupted();
+  });
+}
+
 /// Carries wishes over to buffers that are indexed alike.
 void LayoutPlanner::spread() {
   llvm::MapVector<Value, SmallVector<Nest *, 2>> nestsOf;
@@ -517,7 +535,7 @@ void LayoutPlanner::spread() {
         if (!access.isAffine() || access.memref != from)
           continue;
         std::optional<Terms> terms = getTerms(access, wish.dim);
-        if (!terms || terms->empty())
+        if (!terms || terms->empty() || makesBuffers(*terms))
           continue;
         for (const Access &other : nest->accesses) {
           if (!other.isAffine() || wishes.count(other.memref))

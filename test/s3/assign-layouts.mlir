@@ -3,7 +3,8 @@
 // two convolutions and a pooling behind; loops run in the order in which memory
 // lies, the reduction too. What the caller sees keeps its layout (@chain's %x and
 // %r). Groups stay in front of their channels (@groups). Where one loop of a nest
-// carries a dependence its order stays (@carried). Constant windows of channels
+// carries a dependence its order stays (@carried). Behind a nest whose loop over
+// channels makes a buffer for each of them, images keep their layout (@rows). Constant windows of channels
 // are copied so that they are contiguous where the result is, whatever their
 // order and first element (@window). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-assign-layouts))' > %t.once
@@ -219,6 +220,57 @@ func.func @carried(%x: memref<8x16x16xf32>,
           affine.yield %1 : f32
         }
         affine.store %0, %r[%o, %i, %j] : memref<12x14x14xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @rows
+//       CHECK: memref.alloc() : memref<4x20x24xf32>
+//       CHECK: %[[U:.+]] = memref.alloc() : memref<4x24x20xf32>
+//       CHECK: affine.store %{{.+}}, %[[U]][%{{.+}}, %[[C:.+]], %[[S:.+]]]
+//       CHECK: affine.load %[[U]][%{{.+}}, %[[C:.+]], %[[S:.+]]]
+func.func @rows(%x: memref<4x20x8xf32>,
+                %w: memref<24x8xf32> {polynest.constant},
+                %r: memref<4x24x20xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<4x24x20xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %s = 0 to 20 {
+      affine.for %c = 0 to 24 {
+        %0 = affine.for %k = 0 to 8 iter_args(%s0 = %zero) -> f32 {
+          %d = affine.load %x[%b, %s, %k] : memref<4x20x8xf32>
+          %f = affine.load %w[%c, %k] : memref<24x8xf32>
+          %m = arith.mulf %d, %f : f32
+          %a = arith.addf %s0, %m : f32
+          affine.yield %a : f32
+        }
+        affine.store %0, %t[%b, %c, %s] : memref<4x24x20xf32>
+      }
+    }
+  }
+  %u = memref.alloc() : memref<4x24x20xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %c = 0 to 24 {
+      %row = memref.alloca() : memref<20xf32>
+      affine.for %s = 0 to 20 {
+        %d = affine.load %t[%b, %c, %s] : memref<4x24x20xf32>
+        %e = math.exp %d : f32
+        affine.store %e, %row[%s] : memref<20xf32>
+      }
+      affine.for %s = 0 to 20 {
+        %e = affine.load %row[19 - %s] : memref<20xf32>
+        affine.store %e, %u[%b, %c, %s] : memref<4x24x20xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %c = 0 to 24 {
+      affine.for %s = 0 to 20 {
+        %e = affine.load %u[%b, %c, %s] : memref<4x24x20xf32>
+        %n = arith.negf %e : f32
+        affine.store %n, %r[%b, %c, %s] : memref<4x24x20xf32>
       }
     }
   }
