@@ -789,6 +789,36 @@ private:
 };
 } // namespace
 
+/// The indices of an access some of which data may choose; empty for others.
+static OperandRange getChosenIndices(Operation *op) {
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return load.getIndices();
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return store.getIndices();
+  return OperandRange(op->operand_end(), op->operand_end());
+}
+
+/// True if some index of two elements of one memref, of which data may choose
+/// others, is apart as above: a column, in rows that are looked up.
+static bool areChosenApart(const Access &a, const Access &b, AffineForOp loop) {
+  if (!a.memref || a.memref != b.memref || !hasInjectiveLayout(a.memref))
+    return false;
+  OperandRange first = getChosenIndices(a.op), second = getChosenIndices(b.op);
+  if (first.size() != second.size())
+    return false;
+  for (auto [x, y] : llvm::zip_equal(first, second)) {
+    std::optional<AffineValueMap> mapX = getAffineValue(x);
+    std::optional<AffineValueMap> mapY = getAffineValue(y);
+    if (!mapX || !mapY)
+      continue;
+    auto indexX = getLoopIndex(mapX->getResult(0), *mapX, a.op, loop);
+    auto indexY = getLoopIndex(mapY->getResult(0), *mapY, b.op, loop);
+    if (indexX && indexY && isIndexApart(*indexX, 1, *indexY, 1, loop))
+      return true;
+  }
+  return false;
+}
+
 /// True if the two surely touch different elements in any two iterations of one
 /// run of the loop: their memory is made in it, or some index moves further in
 /// one step than all the loops inside move it. Nothing is solved.
@@ -800,6 +830,8 @@ static bool touchApart(const Access &a, const Access &b, LoopIndices &indices) {
     return true;
   if (a.isAffine() && b.isAffine() && a.memref == b.memref &&
       hasInjectiveLayout(a.memref) && indices.areApart(a, b))
+    return true;
+  if ((a.isIndirect || b.isIndirect) && areChosenApart(a, b, loop))
     return true;
   AddressPair address = compareAddresses(a, b);
   if (address.kind == AddressPair::Anything)

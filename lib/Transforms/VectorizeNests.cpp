@@ -10,7 +10,8 @@
 // reductions of iter_args with an associative and commutative operation, whose
 // order of accumulation is free (numerics (a); products summed there become
 // fused, numerics (b)); bounds and conditions inside do not depend on it; all
-// that depends on it is elementwise, a load, a store, an assertion, or a select
+// that depends on it is elementwise, a load, a store (of whole rows, where data
+// choose them), an assertion, or a select
 // of values that may be computed without asking. A vector is moved back only
 // where running an iteration twice changes nothing. Profitable when: the cost
 // of the vector code, counted in operations with memory accesses weighed by how
@@ -242,6 +243,14 @@ static StringRef whyNotInLanes(Block &block, const LaneFacts &facts, Value iv,
         return "loaded type has no vectors";
       continue;
     }
+    if (auto store = dyn_cast<memref::StoreOp>(op)) {
+      if (facts.isVarying(store.getMemRef()) ||
+          !VectorType::isValidElementType(store.getValueToStore().getType()))
+        return "stored type has no vectors";
+      if (!isRowOfLanes(store, iv, facts))
+        return "data choose the place of each element that is stored";
+      continue;
+    }
     // Unasked, assertions were excluded above.
     if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp, AffinePrefetchOp,
             cf::AssertOp>(op))
@@ -425,6 +434,8 @@ double CostModel::ofOp(Operation *op) const {
   }
   if (facts.fusedProducts.contains(op))
     return 0;
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return registersOf(store.getValueToStore().getType());
   if (!anyVarying(op->getResults(), facts))
     // Once for all interleaved vectors.
     return getOpCost(op) / interleave;
@@ -464,6 +475,8 @@ static unsigned getWidestBits(AffineForOp loop, const LaneFacts &facts) {
     llvm::for_each(op->getResults(), consider);
     if (auto store = dyn_cast<AffineStoreOp>(op))
       widest = std::max(widest, getBits(store.getValueToStore().getType()));
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      widest = std::max(widest, getBits(store.getValueToStore().getType()));
   });
   return widest ? std::max(widest, 8u) : 64;
 }
@@ -494,8 +507,9 @@ static unsigned countOps(AffineForOp loop) {
 static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
   unsigned count = 0;
   loop->walk([&](Operation *op) {
-    count += isa<AffineStoreOp>(op) || (!isa<AffineForOp, AffineApplyOp>(op) &&
-                                        anyVarying(op->getResults(), facts));
+    count += isa<AffineStoreOp, memref::StoreOp>(op) ||
+             (!isa<AffineForOp, AffineApplyOp>(op) &&
+              anyVarying(op->getResults(), facts));
   });
   return count;
 }
@@ -523,7 +537,7 @@ static double costBesideSums(AffineForOp loop, const LaneFacts &facts,
                              const Accumulations &sums) {
   double cost = 0;
   loop->walk([&](Operation *op) {
-    if (!isa<AffineForOp, AffineLoadOp, AffineStoreOp>(op) &&
+    if (!isa<AffineForOp, AffineLoadOp, AffineStoreOp, memref::StoreOp>(op) &&
         !sums.contains(op) && !facts.fusedProducts.contains(op) &&
         anyVarying(op->getResults(), facts))
       cost += getOpCost(op);

@@ -224,6 +224,39 @@ LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
   return {LaneForm::Contiguous, 1};
 }
 
+bool isRowOfLanes(memref::StoreOp store, Value iv, const LaneFacts &facts) {
+  MemRefType type = store.getMemRefType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (store.getIndices().empty() || !hasVectorLayout(type.getElementType()) ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1 ||
+      llvm::any_of(store.getIndices().drop_back(),
+                   [&](Value index) { return facts.isVarying(index); }))
+    return false;
+  Value last = store.getIndices().back();
+  AffineForOp loop = getForInductionVarOwner(iv);
+  if (loop.getStepAsInt() != 1)
+    return false;
+  if (last == iv)
+    return true;
+  auto apply = last.getDefiningOp<AffineApplyOp>();
+  if (!apply)
+    return false;
+  AffineValueMap map = getValueMap(apply);
+  SmallVector<int64_t, 8> flat = getCoefficients(map, 0);
+  if (flat.empty())
+    return false;
+  int64_t gain = 0;
+  for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
+    if (operand == iv)
+      gain += factor;
+    else if (facts.isVarying(operand))
+      return false;
+  }
+  return gain == 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Squares
 //===----------------------------------------------------------------------===//
@@ -605,7 +638,9 @@ private:
   void emitLoad(OpBuilder &builder, AffineLoadOp load);
   void emitStore(OpBuilder &builder, AffineStoreOp store);
   void emitPrefetch(OpBuilder &builder, AffinePrefetchOp prefetch);
+  Value firstIndex(OpBuilder &builder, Location loc, Value index, unsigned u);
   void emitIndirectLoad(OpBuilder &builder, memref::LoadOp load);
+  void emitIndirectStore(OpBuilder &builder, memref::StoreOp store);
   void emitAssert(OpBuilder &builder, cf::AssertOp op);
   void emitLoop(OpBuilder &builder, AffineForOp loop);
   void emitPlainLoop(OpBuilder &builder, AffineForOp loop, AffineMap lower,
@@ -875,6 +910,17 @@ void StageEmitter::emitPrefetch(OpBuilder &builder, AffinePrefetchOp prefetch) {
   }
 }
 
+/// An index, the variable or an affine operation, in the first lane of vector
+/// `u`.
+Value StageEmitter::firstIndex(OpBuilder &builder, Location loc, Value index,
+                               unsigned u) {
+  AffineValueMap map =
+      index == oldIv ? AffineValueMap(builder.getMultiDimIdentityMap(1), index)
+                     : getValueMap(index.getDefiningOp());
+  auto [moved, operands] = shifted(map, laneOffset(u));
+  return AffineApplyOp::create(builder, loc, moved, operands);
+}
+
 void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
   Location loc = load.getLoc();
   LaneAccess form = classifyLanes(load, oldIv, facts, lattice);
@@ -883,14 +929,6 @@ void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
   auto isPlain = [&](Value index) {
     return index == oldIv ||
            isa_and_nonnull<AffineApplyOp>(index.getDefiningOp());
-  };
-  auto firstOf = [&](Value index, unsigned u) -> Value {
-    AffineValueMap map =
-        index == oldIv
-            ? AffineValueMap(builder.getMultiDimIdentityMap(1), index)
-            : getValueMap(index.getDefiningOp());
-    auto [moved, operands] = shifted(map, laneOffset(u));
-    return AffineApplyOp::create(builder, loc, moved, operands);
   };
   SmallVector<Values> indices;
   for (Value index : load.getIndices())
@@ -908,7 +946,8 @@ void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
           at.push_back(
               vector::ExtractOp::create(builder, loc, lanes[u], int64_t(l)));
         else
-          at.push_back(facts.isVarying(old) ? firstOf(old, u) : scalarOf(old));
+          at.push_back(facts.isVarying(old) ? firstIndex(builder, loc, old, u)
+                                            : scalarOf(old));
       }
       return at;
     };
@@ -925,6 +964,21 @@ void StageEmitter::emitIndirectLoad(OpBuilder &builder, memref::LoadOp load) {
         gatherLanes(builder, loc, vectorOf(load.getType()), elements));
   }
   vectors[load.getResult()] = result;
+}
+
+/// A part of a row, see isRowOfLanes.
+void StageEmitter::emitIndirectStore(OpBuilder &builder,
+                                     memref::StoreOp store) {
+  Location loc = store.getLoc();
+  Values values = vectorsOf(builder, loc, store.getValueToStore());
+  for (unsigned u = 0; u < interleave; ++u) {
+    SmallVector<Value> at;
+    for (Value index : store.getIndices().drop_back())
+      at.push_back(scalarOf(index));
+    at.push_back(firstIndex(builder, loc, store.getIndices().back(), u));
+    vector::StoreOp::create(builder, loc, values[u],
+                            scalarOf(store.getMemRef()), at);
+  }
 }
 
 /// An assertion on what differs between lanes holds if it does in all of them.
@@ -1168,6 +1222,8 @@ void StageEmitter::emitOp(OpBuilder &builder, Operation *op) {
     return emitLoad(builder, load);
   if (auto store = dyn_cast<AffineStoreOp>(op))
     return emitStore(builder, store);
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return emitIndirectStore(builder, store);
   if (auto prefetch = dyn_cast<AffinePrefetchOp>(op))
     return emitPrefetch(builder, prefetch);
   if (auto loop = dyn_cast<AffineForOp>(op))

@@ -107,6 +107,11 @@ struct LaneFacts {
 LaneAccess classifyLanes(mlir::memref::LoadOp load, mlir::Value iv,
                          const LaneFacts &facts, const LaneLattice &lattice);
 
+/// True if all lanes of a memref.store write to one row, wherever it lies: lane
+/// l at l elements after lane 0, by the variable or an affine operation on it.
+bool isRowOfLanes(mlir::memref::StoreOp store, mlir::Value iv,
+                  const LaneFacts &facts);
+
 /// Most lanes of a square: as many vectors are in registers at once.
 inline constexpr unsigned maxSquareLanes = 16;
 

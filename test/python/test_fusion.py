@@ -57,6 +57,26 @@ def test_rows_that_data_choose(dynamic):
         same_bits(g(table, i), scaled(table, i))
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_sums_into_rows_that_data_choose(dynamic):
+    """In the order of the indices, of which some are equal; the rest of a row is
+    added once."""
+
+    def added(table, i, x):
+        return table.index_add(0, i, x)
+
+    def written(table, i, x):
+        return table.index_copy(0, i, x)
+
+    f = compiled(added, dynamic=dynamic)
+    g = compiled(written, dynamic=dynamic)
+    for columns in SIZES if dynamic else (0, 1, 3, 15, 16, 33, 70, 131):
+        table, x = numbers(11, columns), numbers(7, columns, seed=5)
+        i = torch.tensor([10, 0, 3, 3, 1, 10, 3])
+        same_bits(f(table, i, x), added(table, i, x))
+        same_bits(g(table, i[:4:2], x[:2]), written(table, i[:4:2], x[:2]))
+
+
 def test_rows_of_other_types():
     def rows(table, i):
         return table[i]

@@ -165,6 +165,41 @@ func.func @short(%A: memref<64xf32>) {
   return
 }
 
+// Two elements that data choose may be one.
+// CHECK-LABEL: func @scatter
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+// REMARK-SAME: data choose the place of each element that is stored
+func.func @scatter(%P: memref<64xindex>,
+                   %A: memref<64xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %p = affine.load %P[%i] : memref<64xindex>
+    %a = memref.load %A[%p] : memref<64xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %A[%p] : memref<64xf32>
+  }
+  return
+}
+
+// A row is written where it and the next one are read.
+// CHECK-LABEL: func @scatter_next
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+// REMARK-SAME: dependence
+func.func @scatter_next(%P: memref<1xindex>,
+                        %A: memref<64x65xf32> {polynest.result}) {
+  affine.for %i = 0 to 64 {
+    %p = affine.load %P[0] : memref<1xindex>
+    %j = affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
+    %a = memref.load %A[%p, %i] : memref<64x65xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %A[%p, %j] : memref<64x65xf32>
+  }
+  return
+}
+
 // CHECK-LABEL: func @bits
 //   CHECK-NOT: affine.vector
 //       CHECK: return

@@ -6,7 +6,7 @@
 // bounds and steps (@steps), reversed and strided rows (@reversed, @pairs),
 // floordiv and mod of whole vectors (@blocks), indices as data (@iota), gathers
 // (@gather), conditions (@uniform_if, @select), narrow types (@narrow) and bounds
-// with a minimum (@tile); rows that data choose (@gather_rows), assertions
+// with a minimum (@tile); rows that data choose (@gather_rows, @scatter_rows), assertions
 // (@assert_lanes) and squares turned in registers (@turned); no rest where bounds
 // are multiples of so many vectors (@whole), or of fewer (@fewer); a second run
 // changes nothing.
@@ -280,6 +280,40 @@ func.func @gather_rows(%X: memref<99x70xf32>, %P: memref<9xindex>,
       cf.assert %ok, "index out of range"
       %x = memref.load %X[%p, %j] : memref<99x70xf32>
       affine.store %x, %Y[%i, %j] : memref<9x64xf32>
+    }
+  }
+  return
+}
+
+// Sums into rows that data choose, from their third column on: whole vectors of
+// columns, and what is left of a row once, since a sum may not be repeated.
+// CHECK-LABEL: func @scatter_rows
+//       CHECK: affine.for %[[J:.+]] = 0 to 64 step 32
+//       CHECK: cf.assert
+//       CHECK: vector.load %{{.+}}[%[[P:.+]], %[[J0:.+]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.load %{{.+}}[%[[P]], %[[J1:.+]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.load %{{.+}}[%[[P]], %[[J2:.+]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.load %{{.+}}[%[[P]], %[[J3:.+]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.store %{{.+}}, %{{.+}}[%[[P]], %[[J0]]] : memref<99x70xf32>, vector<8xf32>
+//  CHECK-NEXT: vector.store %{{.+}}, %{{.+}}[%[[P]], %[[J1]]] : memref<99x70xf32>, vector<8xf32>
+//  CHECK-NEXT: vector.store %{{.+}}, %{{.+}}[%[[P]], %[[J2]]] : memref<99x70xf32>, vector<8xf32>
+//  CHECK-NEXT: vector.store %{{.+}}, %{{.+}}[%[[P]], %[[J3]]] : memref<99x70xf32>, vector<8xf32>
+//       CHECK: vector.store %{{.+}}, %{{.+}}[%{{.+}}, %c66] : memref<99x70xf32>, vector<2xf32>
+//       CHECK: memref.store %{{.+}}, %{{.+}}[%{{.+}}, %c68] : memref<99x70xf32>
+//       CHECK: return
+func.func @scatter_rows(%X: memref<9x67xf32>, %P: memref<9xindex>,
+                        %Y: memref<99x70xf32> {polynest.result}) {
+  %c99 = arith.constant 99 : index
+  affine.for %i = 0 to 9 {
+    affine.for %j = 0 to 67 {
+      %p = affine.load %P[%i] : memref<9xindex>
+      %ok = arith.cmpi ult, %p, %c99 : index
+      cf.assert %ok, "index out of range"
+      %x = affine.load %X[%i, %j] : memref<9x67xf32>
+      %k = affine.apply affine_map<(d0) -> (d0 + 2)>(%j)
+      %y = memref.load %Y[%p, %k] : memref<99x70xf32>
+      %s = arith.addf %x, %y : f32
+      memref.store %s, %Y[%p, %k] : memref<99x70xf32>
     }
   }
   return
