@@ -1139,6 +1139,8 @@ struct BlockContractionsPass
   }
 
   void runOnOperation() override {
+    if (getOperation().getBody().hasOneBlock())
+      mergeRows(getOperation());
     SmallVector<Blocking, 0> decisions;
     DependenceAnalysis dependences;
     numDeclined += takeNests(

@@ -10,6 +10,7 @@
 #include "Support/DotForm.h"
 #include "Target/ContractionModel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
 
@@ -160,6 +161,13 @@ struct ContractionMachine {
   int32_t cores;
   int32_t lineBytes;
 };
+
+/// Puts one loop in the place of two of a contraction, one right inside of the
+/// other, that move the same neighbouring dimensions of all memrefs, where the
+/// inner one runs as often as its dimension is long and that is not known: rows
+/// of batch and sequence are rows of one matrix then. Iterations keep their
+/// order.
+void mergeRows(mlir::func::FuncOp function);
 
 /// The loops as `block` cuts them; without one all are plain. A point of the
 /// innermost loop is `part` iterations.

@@ -48,7 +48,8 @@ def BlockContractions
     that runs in lanes packed row by row, the other one packed or read where it
     is, and a micro-kernel of vector FMAs over a register tile. Lanes run along
     the result, unless that gathers windows (the gradient of a convolution's
-    weights), which are then read where they are. Packs evaluate all that is computed from one operand alone; those of constant inputs are
+    weights), which are then read where they are. Two loops of
+    unknown sizes that are rows of all buffers become one before. Packs evaluate all that is computed from one operand alone; those of constant inputs are
     made for the whole nest in front of it. What the sums start from and what is
     done with them becomes a nest over the block each, or over the tile where
     the reduction is one block.

@@ -8,7 +8,9 @@
 // ends up around all (@guarded); what starts the sums and what
 // follows them runs over the block (@bias); a convolution packs windows of one
 // block only (@convolution); a row count that is not constant (@dynamic),
-// of which a last tile of few rows has a micro-kernel of its own;
+// of which a last tile of few rows has a micro-kernel of its own; rows of two loops
+// of unknown sizes are rows of one (@merged), unless a buffer may be longer than its
+// loop (@apart);
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
 // registers (@transposed), also where an integer is taken off (@transposed_off);
@@ -223,6 +225,62 @@ func.func @dynamic(%a: memref<?x64xf32>, %b: memref<64x96xf32>,
         affine.yield %t : f32
       }
       affine.store %r, %c[%i, %j] : memref<?x96xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @merged
+//  CHECK-SAME: %[[B:.+]]: index, %[[N:.+]]: index,
+//       CHECK: %[[ROWS:.+]] = arith.muli %[[B]], %[[N]]
+//   CHECK-DAG: memref.collapse_shape %{{.+}} {{\[\[}}0, 1], [2]] : memref<?x?x64xf32> into memref<?x64xf32>
+//   CHECK-DAG: memref.collapse_shape %{{.+}} {{\[\[}}0, 1], [2]] : memref<?x?x96xf32> into memref<?x96xf32>
+//       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%[[ROWS]]]
+//       CHECK: vector.fma
+//   CHECK-NOT: memref<?x?x96xf32>
+//       CHECK: return
+func.func @merged(%b: index, %n: index, %w: memref<64x96xf32>) {
+  %a = memref.alloc(%b, %n) : memref<?x?x64xf32>
+  %c = memref.alloc(%b, %n) : memref<?x?x96xf32>
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%h, %i, %k] : memref<?x?x64xf32>
+          %y = affine.load %w[%k, %j] : memref<64x96xf32>
+          %p = arith.mulf %x, %y : f32
+          %u = arith.addf %s, %p : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %c[%h, %i, %j] : memref<?x?x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @apart
+//   CHECK-NOT: into memref<?x96xf32>
+//       CHECK: affine.for %{{.+}} = 0 to %arg0
+//       CHECK: vector.fma
+//       CHECK: return
+func.func @apart(%b: index, %n: index, %m: index, %w: memref<64x96xf32>) {
+  %a = memref.alloc(%b, %n) : memref<?x?x64xf32>
+  %c = memref.alloc(%b, %m) : memref<?x?x96xf32>
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%h, %i, %k] : memref<?x?x64xf32>
+          %y = affine.load %w[%k, %j] : memref<64x96xf32>
+          %p = arith.mulf %x, %y : f32
+          %u = arith.addf %s, %p : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %c[%h, %i, %j] : memref<?x?x96xf32>
+      }
     }
   }
   return
