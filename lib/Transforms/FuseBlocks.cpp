@@ -71,6 +71,8 @@ static constexpr int64_t rowUnit = 16;
 /// memory as they did before. Rows of scores are read that soon again that some
 /// are worth it.
 static constexpr uint64_t mostOverflow = 16;
+/// Buffers of which so many fit the cache stay as they are.
+static constexpr uint64_t fewestBuffers = 4;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
 
@@ -452,8 +454,11 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   bool isMasked = llvm::any_of(
       chain.nests, [&](Nest &nest) { return hidesColumns(nest, chain.depth); });
   int64_t limit = isMasked ? mostMaskedRows : mostRows;
-  if (whole <= cacheBytes && (!isMasked || trips * 2 <= limit * 3))
-    return "the buffers fit one core's cache";
+  // Short blocks, which are many, where more would fit.
+  bool fits = whole <= cacheBytes;
+  if (whole <= cacheBytes / fewestBuffers &&
+      (!isMasked || trips * 2 <= limit * 3))
+    return "the buffers take little of one core's cache";
   // What blocks read again stays in the cache beside their rows, if it can.
   bool isKnown = true;
   SmallVector<SharedRead> reads = findSharedReads(chain, isKnown);
@@ -461,7 +466,9 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   for (const SharedRead &read : reads)
     shared = saturatingAdd(shared, read.bytes);
   uint64_t share = shared <= cacheBytes / 2 ? cacheBytes / 4 : cacheBytes / 2;
-  int64_t most = std::clamp(int64_t(share / rowBytes), leastRows, limit);
+  int64_t most = fits && !isMasked
+                     ? leastRows
+                     : std::clamp(int64_t(share / rowBytes), leastRows, limit);
   // Blocks of about equal size; a loop that is hardly longer than one stays.
   int64_t blocks =
       trips * 2 <= most * 3 ? 1 : int64_t(llvm::divideCeil(trips, most));

@@ -454,9 +454,10 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     again fits beside them; at most 48 where a condition on the row and the column
     puts -inf in some, of which `polynest-trim-loops` then leaves out the more the
     shorter blocks are. Sizes may be unknown, and count as large; as many whole
-    blocks as there are run then, and what is left. Declines where the buffers fit
-    the cache and no such mask is put on, or blocks would read more again than that saves, compared with
-    products that join the rows of several loops. No value
+    blocks as there are run then, and what is left. Where all rows
+    would fit the cache blocks have 32. Declines where the buffers fit a quarter of
+    the cache and no such mask is put on, or blocks would read more again than that
+    saves, compared with products that join the rows of several loops. No value
     changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",

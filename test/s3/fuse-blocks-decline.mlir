@@ -77,28 +77,28 @@ func.func @columns(%q: memref<128x16xf32>, %v: memref<128x16xf32>,
 }
 
 // CHECK: [Missed] fuse-blocks
-// CHECK-SAME: the buffers fit one core's cache
-func.func @fits(%q: memref<64x16xf32>, %v: memref<64x16xf32>,
+// CHECK-SAME: the buffers take little of one core's cache
+func.func @fits(%q: memref<64x16xf32>, %v: memref<16x16xf32>,
                 %o: memref<64x16xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
-  %s = memref.alloc() : memref<64x64xf32>
+  %s = memref.alloc() : memref<64x16xf32>
   affine.for %i = 0 to 64 {
-    affine.for %j = 0 to 64 {
+    affine.for %j = 0 to 16 {
       %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
         %x = affine.load %q[%i, %d] : memref<64x16xf32>
-        %y = affine.load %v[%j, %d] : memref<64x16xf32>
+        %y = affine.load %v[%j, %d] : memref<16x16xf32>
         %m = arith.mulf %x, %y : f32
         %t = arith.addf %c, %m : f32
         affine.yield %t : f32
       }
-      affine.store %r, %s[%i, %j] : memref<64x64xf32>
+      affine.store %r, %s[%i, %j] : memref<64x16xf32>
     }
   }
   affine.for %i = 0 to 64 {
     affine.for %e = 0 to 16 {
-      %r = affine.for %j = 0 to 64 iter_args(%c = %zero) -> f32 {
-        %x = affine.load %s[%i, %j] : memref<64x64xf32>
-        %y = affine.load %v[%j, %e] : memref<64x16xf32>
+      %r = affine.for %j = 0 to 16 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%i, %j] : memref<64x16xf32>
+        %y = affine.load %v[%j, %e] : memref<16x16xf32>
         %m = arith.mulf %x, %y : f32
         %t = arith.addf %c, %m : f32
         affine.yield %t : f32

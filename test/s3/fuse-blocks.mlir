@@ -7,7 +7,8 @@
 // cut (@short). Sizes may be unknown: as many whole blocks as there are run, then
 // what is left (@dynamic); buffers of other sizes keep places of their own
 // (@sizes). Of a convolution whose channels are its rows, blocks are of these: a loop
-// over its columns is not taken (@columns).
+// over its columns is not taken (@columns). Buffers that would just fit have short
+// blocks (@near).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
@@ -553,6 +554,46 @@ func.func @padded(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
           affine.yield %t : f32
         }
         affine.store %r, %o[%b, %i, %e] : memref<4x128x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// The scores of four heads fill the cache: a quarter of it may stay as it is.
+// CHECK-LABEL: func @near
+//       CHECK: affine.for %{{.+}} = 0 to 4 {
+//  CHECK-NEXT: memref.alloc() : memref<32x32xf32>
+//       CHECK: return
+func.func @near(%q: memref<4x32x16xf32>, %v: memref<4x32x16xf32>,
+                %o: memref<4x32x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<4x32x32xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 32 {
+      affine.for %j = 0 to 32 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x32x16xf32>
+          %y = affine.load %v[%b, %j, %d] : memref<4x32x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x32x32xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 32 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 32 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<4x32x32xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<4x32x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x32x16xf32>
       }
     }
   }
