@@ -172,6 +172,22 @@ static double count_units(const pn_model_loops_t *loops,
          (double)unit;
 }
 
+static double count_blocks(const pn_model_loops_t *loops,
+                           const pn_model_block_t *block);
+
+/* Tiles of `mr` rows over all blocks, in the mean over the taps. */
+static double count_row_tiles(const pn_model_contraction_t *contraction,
+                              const pn_model_block_t *block, int32_t mr) {
+  if (contraction->tap_count < 1)
+    return count_units(&contraction->m, block, mr);
+  double blocks = count_blocks(&contraction->m, block);
+  double rows = product_of(&contraction->m) / blocks;
+  double tiles = 0;
+  for (int32_t i = 0; i < contraction->tap_count; ++i)
+    tiles += ceil(rows * contraction->tap_rows[i] / mr);
+  return blocks * tiles / contraction->tap_count;
+}
+
 /* Blocks of a group. */
 static double count_blocks(const pn_model_loops_t *loops,
                            const pn_model_block_t *block) {
@@ -370,7 +386,7 @@ static bool plan_tile(const pn_model_core_t *core,
     return false;
   if (!asked->rows && !asked->columns)
     cut_along_rows(core, contraction, plan);
-  double tiles = count_units(&contraction->m, &plan->m, tile->mr) *
+  double tiles = count_row_tiles(contraction, &plan->m, tile->mr) *
                  count_units(&contraction->n, &plan->n, tile->nr);
   const pn_model_loops_t points = pn_model_depth_points(contraction);
   bool is_matrix = core->matrix.rows > 0;
@@ -585,6 +601,8 @@ static void collect(tiling_sink_t *sink, const pn_model_tiling_t *tiling) {
 static bool loops_are_sane(const pn_model_contraction_t *contraction) {
   const pn_model_loops_t *groups[] = {&contraction->m, &contraction->n,
                                       &contraction->k};
+  if (contraction->tap_count < 0 || contraction->tap_count > PN_MODEL_MAX_TAPS)
+    return false;
   for (int g = 0; g < 3; ++g) {
     double points = 1;
     if (groups[g]->count < 1 || groups[g]->count > PN_MODEL_MAX_LOOPS)

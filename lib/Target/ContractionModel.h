@@ -25,6 +25,7 @@
 PN_EXTERN_C_BEGIN
 
 #define PN_MODEL_MAX_LOOPS 8
+#define PN_MODEL_MAX_TAPS 64
 
 /* Iterations of a group of loops, outermost first; 0: unknown. */
 typedef struct pn_model_loops {
@@ -57,6 +58,10 @@ typedef struct pn_model_contraction {
    * side by side in one packed word of an accumulator's size; 0 is 1. Points of
    * k are such words, the last of a loop filled up. */
   int32_t step;
+  /* Blocks of k in turn leave out rows: shares of the rows that stay, each for
+   * as much of k; 0: all rows stay. Those of a block are counted by tiles. */
+  int32_t tap_count;
+  double tap_rows[PN_MODEL_MAX_TAPS];
 } pn_model_contraction_t;
 
 /* The loops of k in points: the innermost runs from word to word. */
@@ -67,7 +72,8 @@ typedef struct pn_model_contraction_plan {
   pn_model_tile_t tile;
   pn_model_block_t m, n, k;
   double fma_cycles;   /* of the micro-kernel, edges included */
-  double useful_share; /* multiply-adds asked for, of those done */
+  double useful_share; /* multiply-adds asked for, of those done; above 1
+                          where taps are left out */
 } pn_model_contraction_plan_t;
 
 /*
@@ -78,7 +84,8 @@ typedef struct pn_model_contraction_plan {
  *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
  *             blocks of k * 64)
- * S is the size of an accumulator, and of a packed word.
+ * S is the size of an accumulator, and of a packed word. Where taps leave out
+ * rows, ceil(m/mr) is the mean over them of what is left.
  * With a matrix unit, tiles of whole matrix registers and k in whole tiles:
  *   kc  <= L1 share: (nr + mr) * kc * S in seven eighths of L1: sums of a block
  *          pass through memory, and rows of A are read once for each of these

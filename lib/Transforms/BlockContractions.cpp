@@ -41,6 +41,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace polynest {
 #define GEN_PASS_DEF_BLOCKCONTRACTIONS
@@ -808,6 +809,7 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
 struct AskedFor {
   pn_model_tiling_t tiling;
   StringRef columns, rows;
+  bool skipsPadding = true;
 
   bool isNothing() const {
     return tiling.mr == 0 && tiling.rows == 0 && tiling.columns == 0 &&
@@ -906,12 +908,183 @@ static void chooseOrder(Blocking &decision, const pn_model_core_t &core) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Taps of padding
+//===----------------------------------------------------------------------===//
+
+/// Rows that are left out are worth tables and a whole block of sums from this
+/// share on.
+static constexpr double leastLeftOut = 0.04;
+
+/// Dimensions of a padded image and the indices where it may hold more than
+/// zeros: a buffer of the function that loads and stores name, and nothing
+/// else; what is not zero lies in a box within it. Outside of that are zeros,
+/// or what nobody has written and nobody may read.
+static SmallVector<ImageRange, 4> findImageRanges(AffineLoadOp load) {
+  auto alloc = load.getMemRef().getDefiningOp<memref::AllocOp>();
+  if (!alloc || !alloc.getType().hasStaticShape() ||
+      !alloc.getType().getLayout().isIdentity())
+    return {};
+  ArrayRef<int64_t> shape = alloc.getType().getShape();
+  SmallVector<std::optional<IndexRange>, 4> box(shape.size());
+  for (OpOperand &use : alloc->getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<AffineReadOpInterface, memref::LoadOp, memref::DeallocOp>(user))
+      continue;
+    auto store = dyn_cast<AffineWriteOpInterface>(user);
+    if (!store || store.getMemRef() != alloc)
+      return {};
+    Value value = store.getValueToStore();
+    if (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))
+      continue;
+    SmallVector<Access, 1> accesses;
+    collectAccesses(user, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return {};
+    auto ranges = getConstantRange(accesses[0]);
+    for (auto [d, range] : llvm::enumerate(ranges)) {
+      IndexRange whole = range.value_or(IndexRange{0, shape[d] - 1});
+      if (box[d])
+        whole = {std::min(whole.min, box[d]->min),
+                 std::max(whole.max, box[d]->max)};
+      box[d] = whole;
+    }
+  }
+  SmallVector<ImageRange, 4> found;
+  for (auto [d, range] : llvm::enumerate(box))
+    if (range && range->min <= range->max &&
+        (range->min > 0 || range->max < shape[d] - 1))
+      found.push_back({unsigned(d), range->min, range->max});
+  return found;
+}
+
+/// For each iteration of the depth loop that moves a dimension of the image,
+/// the share of the iterations of a row loop that read within its range. Empty
+/// if other loops move it, too, or if these are not known.
+static SmallVector<double> getRowShares(const Blocking &decision,
+                                        const Access &access,
+                                        const ImageRange &range) {
+  SmallVector<int64_t> flat;
+  AffineMap map = access.map.getAffineMap();
+  if (failed(getFlattenedAffineExpr(map.getResult(range.dim), map.getNumDims(),
+                                    map.getNumSymbols(), &flat)) ||
+      flat.size() != map.getNumInputs() + 1)
+    return {};
+  int64_t first = flat.back();
+  // Iterations of row and tap, and how far one moves.
+  int64_t trips[] = {1, 1}, steps[] = {0, 0};
+  for (auto [i, operand] : llvm::enumerate(access.map.getOperands())) {
+    if (flat[i] == 0)
+      continue;
+    AffineForOp loop = getForInductionVarOwner(operand);
+    bool isTap = loop && llvm::is_contained(decision.depthLoops, loop);
+    bool isRow = loop && llvm::is_contained(decision.rowSide().loops, loop);
+    std::optional<int64_t> count =
+        loop ? getSmallTripCount(loop) : std::nullopt;
+    if ((!isTap && !isRow) || !count || *count < 1 ||
+        !loop.hasConstantLowerBound() || steps[isTap] != 0 ||
+        (isTap && loop == decision.depthLoops.back()))
+      return {};
+    trips[isTap] = *count;
+    steps[isTap] = flat[i] * loop.getStepAsInt();
+    first += flat[i] * loop.getConstantLowerBound();
+  }
+  if (steps[0] == 0 || trips[1] > PN_MODEL_MAX_TAPS || trips[0] > INT32_MAX)
+    return {};
+  SmallVector<double> shares;
+  for (int64_t tap = 0; tap < trips[1]; ++tap) {
+    int64_t inside = 0;
+    for (int64_t row = 0; row < trips[0]; ++row) {
+      int64_t index = first + row * steps[0] + tap * steps[1];
+      inside += index >= range.low && index <= range.high;
+    }
+    shares.push_back(double(inside) / double(trips[0]));
+  }
+  return shares;
+}
+
+/// True if the ranges leave out enough; counts how much.
+static bool isWorthLeavingOut(Blocking &decision) {
+  double inside = 1;
+  for (const ImageRange &range : decision.imageRanges)
+    inside *= range.inside;
+  decision.leftOut = 1 - inside;
+  return decision.leftOut >= leastLeftOut;
+}
+
+/// Describes the rows that taps of padding leave; true if it is worth it.
+static bool findTaps(Blocking &decision, pn_model_contraction_t &shape) {
+  auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
+  if (decision.dot && !decision.dot->row.isFloat())
+    if (Value value = getExtended(decision.rowSide().value, decision.dot->row))
+      load = value.getDefiningOp<AffineLoadOp>();
+  if (!load)
+    return false;
+  SmallVector<Access, 1> accesses;
+  collectAccesses(load, accesses);
+  if (accesses.size() != 1 || !accesses[0].isAffine())
+    return false;
+  SmallVector<double> taps{1};
+  for (ImageRange &range : findImageRanges(load)) {
+    SmallVector<double> shares = getRowShares(decision, accesses[0], range),
+                        all;
+    if (shares.empty() || taps.size() * shares.size() > PN_MODEL_MAX_TAPS)
+      continue;
+    for (double outer : taps)
+      for (double share : shares)
+        all.push_back(outer * share);
+    taps = all;
+    range.inside = std::accumulate(shares.begin(), shares.end(), 0.0) /
+                   double(shares.size());
+    decision.imageRanges.push_back(range);
+  }
+  shape.tap_count = int32_t(taps.size());
+  llvm::copy(taps, shape.tap_rows);
+  return isWorthLeavingOut(decision);
+}
+
+/// Why the blocks as they are may not leave out taps, or an empty string. Rows
+/// have to be read in place, all sizes to be constant, and columns to be
+/// integers, or such that whether they are finite is found out before the call.
+/// Keeps the dimensions of the image that move from block to block of depth,
+/// not within one.
+static StringRef whyNotLeaveOut(Blocking &decision) {
+  const Contraction &contraction = decision.contraction;
+  bool isFloat = isa<FloatType>(contraction.getType());
+  if (decision.rowMode != RowMode::InPlace || decision.runPoints > 0)
+    return "rows are not contiguous along a block of the reduction";
+  if (decision.depthPart)
+    return "the reduction is cut in parts";
+  if (decision.dot && isFloat)
+    return "columns are words of floating-point numbers";
+  if (!isConstant(decision.batch) || !isConstant(decision.rows) ||
+      !isConstant(decision.columns) || !isConstant(decision.depth))
+    return "a size is not constant";
+  if (isFloat &&
+      (!decision.packsAhead || !decision.panels || contraction.guard ||
+       !isa<func::FuncOp>(decision.aheadPoint->getParentOp()) ||
+       !isBoundOnce(decision.columnSide().slice)))
+    return "columns are not bound and packed once, and may not be finite";
+  SmallVector<Access, 1> accesses;
+  collectAccesses(decision.rowLoad, accesses);
+  llvm::erase_if(decision.imageRanges, [&](const ImageRange &range) {
+    return llvm::any_of(decision.depth.loops, [&](const CutLoop &cut) {
+      AffineForOp loop = cut.loop;
+      return cut.tile > 1 &&
+             accesses[0].map.isFunctionOf(range.dim, loop.getInductionVar());
+    });
+  });
+  return isWorthLeavingOut(decision)
+             ? StringRef()
+             : StringRef("a block of the reduction holds several taps");
+}
+
 /// Chooses blocks and modes; returns why there are none, or an empty string.
 /// `isError` says that options asked for what is not legal. With `matrix` this
 /// unit multiplies.
 static std::string choose(Blocking &decision, const ContractionMachine &machine,
                           const AskedFor &asked, const MatrixForm *matrix,
-                          bool &isError) {
+                          bool &isError, bool leavesOut = true) {
   Contraction &contraction = decision.contraction;
   pn_model_core_t core = machine.core;
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
@@ -935,7 +1108,17 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                                   int64_t(std::min(batch, double(INT32_MAX))),
                                   machine.cores,
                                   /*packs_ahead=*/false,
-                                  int32_t(decision.step())};
+                                  int32_t(decision.step()),
+                                  /*tap_count=*/0,
+                                  /*tap_rows=*/{}};
+  decision.imageRanges.clear();
+  if (leavesOut)
+    decision.whyAllTaps = StringRef();
+  if (!leavesOut || !asked.skipsPadding || matrix ||
+      !findTaps(decision, shape)) {
+    shape.tap_count = 0;
+    decision.imageRanges.clear();
+  }
   decision.batch = makeGroup(contraction.batchLoops, nullptr);
   decision.rows = makeGroup(decision.rowSide().loops, nullptr);
   decision.columns = makeGroup(decision.columnSide().loops, nullptr);
@@ -990,6 +1173,13 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     decision.panelShare =
         pn_model_panel_share(&core, &shape, &decision.plan,
                              isBoundOnce(decision.columnSide().slice));
+  if (decision.imageRanges.empty())
+    return {};
+  decision.whyAllTaps = whyNotLeaveOut(decision);
+  if (!decision.whyAllTaps.empty())
+    return choose(decision, machine, asked, matrix, isError,
+                  /*leavesOut=*/false);
+  decision.startsEven = decision.endsByTile = false;
   return {};
 }
 
@@ -1110,6 +1300,7 @@ struct BlockContractionsPass
                     blockColumns, blockDepth};
     asked.columns = packColumns.getValue();
     asked.rows = packRows.getValue();
+    asked.skipsPadding = skipPadding;
     return success();
   }
 
@@ -1255,6 +1446,15 @@ struct BlockContractionsPass
         << arg("matrix-unit", decision.matrix.has_value())
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);
+    if (!decision.imageRanges.empty())
+      remark(RemarkKind::Applied,
+             AffineForOp(decision.contraction.root).getLoc(), passName,
+             "taps of padding are left out")
+          << arg("share", decision.leftOut);
+    else if (!decision.whyAllTaps.empty())
+      remark(RemarkKind::Declined,
+             AffineForOp(decision.contraction.root).getLoc(), passName,
+             ("taps of padding are multiplied: " + decision.whyAllTaps).str());
   }
 
   ContractionMachine machine;

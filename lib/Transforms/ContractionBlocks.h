@@ -89,6 +89,14 @@ struct DotChoice {
   int64_t rowOffset = 0;
 };
 
+/// Indices, both ends included, outside of which a dimension of a padded image
+/// holds zeros, and the share of all rows and taps that read within.
+struct ImageRange {
+  unsigned dim;
+  int64_t low, high;
+  double inside = 1;
+};
+
 struct Blocking {
   Contraction contraction;
   pn_model_contraction_plan_t plan;
@@ -145,6 +153,15 @@ struct Blocking {
   /// Packed elements of the next panel that a tile of rows asks for with each
   /// point of depth; 0 for none.
   int64_t panelShare = 0;
+  /// Where rows in place read a padded image: in each block of depth only rows
+  /// that read none of its zeros are multiplied, if all packed columns are
+  /// finite. Empty where no taps are left out.
+  llvm::SmallVector<ImageRange, 4> imageRanges;
+  /// The share of the multiply-adds that are left out.
+  double leftOut = 0;
+  /// Why all taps are multiplied where some read padding; empty if none does,
+  /// or if it was not asked for.
+  llvm::StringRef whyAllTaps;
 
   /// Iterations of the innermost loop of the depth in one point.
   int64_t step() const { return dot ? dot->step : 1; }

@@ -15,6 +15,7 @@
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -149,6 +150,10 @@ private:
   void openPoint(const LoopGroup &group, Value point);
   void storeRowPlace(AffineExpr at, ValueRange operands);
   void fillRowTable();
+  void sumUpZeros(Value columns);
+  Value readsInside();
+  void fillInsideRows();
+  void clearSpareRow(Value block);
   Value multiplyAdd(Value a, Value b, Value sum);
   Value negate(Value value);
   Value add(Value a, Value b);
@@ -181,6 +186,10 @@ private:
   Value flatRows;
   /// Where rows in place begin, unless one even distance apart.
   Value rowTable;
+  /// With taps left out: where in the block of sums each row of the table lies,
+  /// how many rows there are, and the sum of the products of all columns with
+  /// zero, NaN where some are not finite.
+  Value placeTable, rowsInside, zeroSum;
   /// The shape of rows packed ahead.
   SmallVector<int64_t> aheadShape;
   /// The columns are packed for the whole nest, not for the open block.
@@ -193,6 +202,13 @@ private:
   DenseMap<Operation *, Value> blockOf, pointOf;
 };
 } // namespace
+
+/// Marks a loop of a micro-kernel as one that is to stay as it is.
+static void markKernel(AffineForOp loop) {
+  auto unit = UnitAttr::get(loop.getContext());
+  loop->setAttr(kVectorized, unit);
+  loop->setAttr(kTiled, unit);
+}
 
 /// All elements as one row.
 static Value flatten(OpBuilder &builder, Location loc, Value memref) {
@@ -1603,6 +1619,162 @@ void Emitter::fillRowTable() {
   pointOf.clear();
 }
 
+/// Sums up the products of all packed columns with zero: NaN where one of them
+/// is not finite.
+void Emitter::sumUpZeros(Value columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (decision.aheadPoint != decision.contraction.root)
+    builder.setInsertionPoint(decision.aheadPoint);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t lanes = tile.nr / tile.vectors;
+  auto vectorType = VectorType::get({lanes}, type);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+  zeroSum = makeBuffer({1}, type);
+  AffineMap first = builder.getConstantAffineMap(0);
+  Value start =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  AffineStoreOp::create(builder, loc, start, zeroSum, first, ValueRange());
+  openBlocks(decision.batch);
+  openBlocks(decision.columns);
+  Bounds depth{builder.getConstantAffineMap(1), {}};
+  int64_t points = 1;
+  for (const CutLoop &cut : decision.depth.loops)
+    points *= *cut.trips;
+  depth.map = builder.getConstantAffineMap(points);
+  SmallVector<Value> sums(size_t(tile.vectors), zero);
+  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr, sums);
+  AffineForOp overDepth = makeLoop(depth, 1, overColumns.getRegionIterArgs());
+  markKernel(overColumns);
+  markKernel(overDepth);
+  SmallVector<AffineExpr> place;
+  SmallVector<Value> operands;
+  unsigned position = addKernelPlace(place, operands);
+  operands.push_back(overDepth.getInductionVar());
+  operands.push_back(overColumns.getInductionVar());
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    SmallVector<AffineExpr> at(place);
+    at.back() = at.back() + v * lanes;
+    Value column = AffineVectorLoadOp::create(
+        builder, loc, vectorType, columns,
+        AffineMap::get(position + 2, 0, at, builder.getContext()), operands);
+    sums[size_t(v)] = vector::FMAOp::create(
+        builder, loc, column, zero, overDepth.getRegionIterArgs()[size_t(v)]);
+  }
+  AffineYieldOp::create(builder, loc, sums);
+  builder.setInsertionPointToEnd(overColumns.getBody());
+  AffineYieldOp::create(builder, loc, overDepth.getResults());
+  builder.setInsertionPointAfter(overColumns);
+  Value sum = AffineLoadOp::create(builder, loc, zeroSum, first, ValueRange());
+  for (Value part : overColumns.getResults())
+    sum = arith::AddFOp::create(
+        builder, loc, sum,
+        vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
+                                    part));
+  AffineStoreOp::create(builder, loc, sum, zeroSum, first, ValueRange());
+  for (const LoopGroup *group : {&decision.batch, &decision.columns})
+    for (const CutLoop &cut : group->loops)
+      blockOf.erase(cut.loop);
+}
+
+/// True where the open row reads elements in the block of depth that may not be
+/// zero.
+Value Emitter::readsInside() {
+  AffineLoadOp load = decision.rowLoad;
+  IRMapping mapping =
+      mapIvs({&decision.batch, &decision.rows, &decision.depth});
+  SmallVector<Value> mapped =
+      llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
+        return mapping.lookupOrDefault(value);
+      });
+  Value all;
+  for (const ImageRange &range : decision.imageRanges) {
+    AffineMap map = load.getAffineMap();
+    auto [place, operands] =
+        compose(AffineMap::get(map.getNumDims(), map.getNumSymbols(),
+                               map.getResult(range.dim) - range.low),
+                mapped);
+    Value index = AffineApplyOp::create(builder, loc, place, operands);
+    // Without sign, what is below is above.
+    Value isInside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ule, index,
+        arith::ConstantIndexOp::create(builder, loc, range.high - range.low));
+    all = all ? arith::AndIOp::create(builder, loc, all, isInside).getResult()
+              : isInside;
+  }
+  return all;
+}
+
+/// Writes down where each row of the block begins that reads more than zeros in
+/// the block of depth, or all of them where the zeros count, and its place in
+/// the block of sums. Rows that fill up the last micro-tile are the last one
+/// again, and their sums go to a row that nobody reads.
+void Emitter::fillInsideRows() {
+  OpBuilder::InsertionGuard guard(builder);
+  Value keeps;
+  if (zeroSum) {
+    Value sum = AffineLoadOp::create(
+        builder, loc, zeroSum, builder.getConstantAffineMap(0), ValueRange());
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    keeps = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, sum,
+                                  zero);
+  }
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  // The number of rows so far, and where the last one begins.
+  SmallVector<Value> carried{constant(0), constant(0)};
+  SmallVector<AffineForOp> loops;
+  for (const CutLoop &cut : decision.rows.loops) {
+    if (cut.isPlain() || (cut.trips && *cut.trips == 1))
+      continue;
+    loops.push_back(makeLoop(boundsOf(cut, 1), 1, carried));
+    loops.back()->setAttr(kVectorized, builder.getUnitAttr());
+    pointOf[cut.loop] = loops.back().getInductionVar();
+    carried.assign(loops.back().getRegionIterArgs().begin(),
+                   loops.back().getRegionIterArgs().end());
+  }
+  auto [base, values] = rowBase();
+  auto [map, used] = compose(base, values);
+  Value address = AffineApplyOp::create(builder, loc, map, used);
+  SmallVector<Value> operands;
+  AffineExpr at = pointExpr(decision.rows, operands);
+  Value place = AffineApplyOp::create(
+      builder, loc, AffineMap::get(operands.size(), 0, at), operands);
+  memref::StoreOp::create(builder, loc, address, rowTable, carried[0]);
+  memref::StoreOp::create(builder, loc, place, placeTable, carried[0]);
+  Value isInside = readsInside();
+  if (keeps)
+    isInside = arith::OrIOp::create(builder, loc, isInside, keeps);
+  Value more = arith::AddIOp::create(builder, loc, carried[0], constant(1));
+  carried[0] =
+      arith::SelectOp::create(builder, loc, isInside, more, carried[0]);
+  carried[1] =
+      arith::SelectOp::create(builder, loc, isInside, address, carried[1]);
+  pointOf.clear();
+  for (AffineForOp loop : llvm::reverse(loops)) {
+    AffineYieldOp::create(builder, loc, carried);
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+    builder.setInsertionPointAfter(loop);
+  }
+  rowsInside = carried[0];
+  int64_t spare = llvm::alignTo(decision.rows.points, decision.plan.tile.mr);
+  AffineForOp fill = makeLoop(
+      Bounds{builder.getConstantAffineMap(decision.plan.tile.mr - 1), {}});
+  fill->setAttr(kVectorized, builder.getUnitAttr());
+  Value next =
+      arith::AddIOp::create(builder, loc, rowsInside, fill.getInductionVar());
+  memref::StoreOp::create(builder, loc, carried[1], rowTable, next);
+  memref::StoreOp::create(builder, loc, constant(spare), placeTable, next);
+}
+
+/// Puts zeros in the row of the block that takes what nobody reads.
+void Emitter::clearSpareRow(Value block) {
+  auto shape = cast<MemRefType>(block.getType()).getShape();
+  clearBox(block, {{shape[0] - 1, shape[0]}, {0, shape[1]}});
+}
+
 /// The element of a row at depth `k` of the block, `next` further.
 Value Emitter::rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
                           int64_t next, Value address) {
@@ -1822,15 +1994,8 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
       builder, loc, AffineMap::get(operands.size(), 0, place), operands);
 }
 
-/// Marks a loop of a micro-kernel as one that is to stay as it is.
-static void markKernel(AffineForOp loop) {
-  auto unit = UnitAttr::get(loop.getContext());
-  loop->setAttr(kVectorized, unit);
-  loop->setAttr(kTiled, unit);
-}
-
-/// The same, unless the code behind the sums is in the loop: it is still to be
-/// vectorized.
+/// Marks a loop as one of a micro-kernel, unless the code behind the sums is in
+/// it, which is still to be vectorized.
 void Emitter::markAsKernel(AffineForOp loop) {
   if (!decision.endsByTile)
     markKernel(loop);
@@ -2097,6 +2262,19 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   auto vectorType = VectorType::get({lanes}, type);
   auto packedVector = VectorType::get({lanes}, packedType);
   MLIRContext *context = builder.getContext();
+  SmallVector<Value> places;
+  if (rowsInside) {
+    Value isThere = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, row, rowsInside);
+    auto branch = scf::IfOp::create(builder, loc, isThere,
+                                    /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    for (int64_t r = 0; r < tile.mr; ++r)
+      places.push_back(AffineLoadOp::create(
+          builder, loc, placeTable,
+          AffineMap::get(1, 0, builder.getAffineDimExpr(0) + r),
+          ValueRange{row}));
+  }
   // What the sums of a tile's rows start from, a vector of columns each.
   SmallVector<Value> starts = movedStarts;
   if (starts.empty())
@@ -2226,6 +2404,21 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     sums.assign(loops.front().getResults().begin(),
                 loops.front().getResults().end());
   }
+  if (rowsInside) {
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      int64_t v = int64_t(i) % tile.vectors;
+      Value at = v == 0 ? column
+                        : arith::AddIOp::create(builder, loc, column,
+                                                arith::ConstantIndexOp::create(
+                                                    builder, loc, v * lanes))
+                              .getResult();
+      SmallVector<Value, 2> place{places[i / size_t(tile.vectors)], at};
+      Value held =
+          vector::LoadOp::create(builder, loc, vectorType, block, place);
+      vector::StoreOp::create(builder, loc, add(held, sum), block, place);
+    }
+    return;
+  }
   auto addHeld = [&](MutableArrayRef<Value> to) {
     for (auto [i, sum] : llvm::enumerate(to)) {
       Value held = AffineVectorLoadOp::create(
@@ -2281,6 +2474,9 @@ void Emitter::emit() {
   Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
   if (decision.rowMode == RowMode::Ahead)
     packRowsAhead(depthStride);
+  bool skips = !decision.imageRanges.empty();
+  if (skips && isa<FloatType>(type))
+    sumUpZeros(columns);
   LoopGroup outer, inner;
   for (const CutLoop &cut : decision.batch.loops)
     (cut.isInner ? inner : outer).loops.push_back(cut);
@@ -2290,7 +2486,7 @@ void Emitter::emit() {
   openBlocks(inner);
   Value block, tileSums;
   if (!decision.endsByTile || !isWhole(decision.depth))
-    block = makeBuffer({rowCount, columnStride}, type);
+    block = makeBuffer({rowCount + (skips ? 1 : 0), columnStride}, type);
   if (decision.endsByTile)
     tileSums = makeBuffer({tile.mr, tile.nr}, type);
   if (!columns) {
@@ -2306,11 +2502,18 @@ void Emitter::emit() {
     clearPadding(rows, 0, decision.rows, tile.mr);
     clearDepthRoom(rows, 1, decision.depth.points);
   }
-  if (decision.rowMode == RowMode::InPlace &&
-      !(decision.rowStep && isExact(decision.rows, tile.mr)))
-    rowTable = memref::AllocOp::create(
-        builder, loc, MemRefType::get({rowCount}, builder.getIndexType()),
+  auto makeTable = [&](int64_t count) {
+    return memref::AllocOp::create(
+        builder, loc, MemRefType::get({count}, builder.getIndexType()),
         ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
+  };
+  if (skips) {
+    rowTable = makeTable(rowCount + tile.mr);
+    placeTable = makeTable(rowCount + tile.mr);
+    clearSpareRow(block);
+  } else if (decision.rowMode == RowMode::InPlace &&
+             !(decision.rowStep && isExact(decision.rows, tile.mr)))
+    rowTable = makeTable(rowCount);
   if (decision.rowMode == RowMode::PackedByDepth) {
     rows = makePacked(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)},
@@ -2335,7 +2538,9 @@ void Emitter::emit() {
       pack(rows, decision.rowSide(), decision.rows, decision.depth);
     if (decision.rowMode == RowMode::PackedByDepth)
       pack(rows, decision.rowSide(), decision.depth, decision.rows);
-    if (rowTable)
+    if (skips)
+      fillInsideRows();
+    else if (rowTable)
       fillRowTable();
     if (decision.matrix) {
       if (!isAhead)

@@ -73,6 +73,14 @@ def BlockContractions
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 
+    Rows that are windows of a padded image read only zeros at some taps. Where a
+    block of the reduction holds one tap, those rows are left out of it: a table
+    that each block fills names the rows that stay and the places of their sums.
+    Legal where columns are integers, or finite, which is found out for columns that
+    are bound and packed once: the sum of their products with zero is zero. If it
+    is not, the tables hold all rows. The image is a buffer with constant shape of
+    which all stores are known, and those of values other than zero lie in a box.
+
     Legal if no loop around the reduction carries a dependence. Sizes come from
     a model of registers, L1 and L2; the seven options from `tile-rows` on
     replace them, so that the model can be compared with a sweep
@@ -86,6 +94,7 @@ def BlockContractions
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",
                            "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];
   let options = [
     Option<"vectorWidthBits", "vector-width-bits", "int64_t", /*default=*/"256",
@@ -119,6 +128,8 @@ def BlockContractions
            "Where columns are packed: auto, ahead (once) or block (in each)">,
     Option<"packRows", "pack-rows", "std::string", /*default=*/"\"auto\"",
            "Whether rows are packed: auto, never or block (in each)">,
+    Option<"skipPadding", "skip-padding", "bool", /*default=*/"true",
+           "Whether taps of padding are left out where columns are finite">,
     ListOption<"dots", "dots", "std::string",
                "Forms of dot products that the target has, the best first, such "
                "as u8s8x4, s16s16x2, bf16bf16x2">,
