@@ -37,6 +37,9 @@ static const double tile_cycles = 64;
 static const double tie_share = 0.015;
 /* Accumulators that just cover the latency wait for every load that is late. */
 static const double latency_slack = 1.25;
+/* What smaller blocks, which read rows more often, have to win by being even.
+ */
+static const double least_evening = 0.05;
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
@@ -222,9 +225,9 @@ static bool cut_as(const pn_model_loops_t *loops, int64_t asked, int64_t limit,
 
 /* Where cores have few blocks each, but all have one: cuts m in a few more, so
  * that all get as many, if that takes no more tiles. */
-static void even_out(const pn_model_contraction_t *contraction,
-                     const pn_model_tile_t *tile, double batch,
-                     pn_model_contraction_plan_t *plan) {
+static void even_out_rows(const pn_model_contraction_t *contraction,
+                          const pn_model_tile_t *tile, double batch,
+                          pn_model_contraction_plan_t *plan) {
   if (contraction->m.count != 1 || contraction->m.trips[0] < 1)
     return;
   int64_t trips = contraction->m.trips[0];
@@ -241,6 +244,53 @@ static void even_out(const pn_model_contraction_t *contraction,
         count_units(&contraction->m, &m, tile->mr) <= tiles)
       plan->m = m;
     return;
+  }
+}
+
+static bool is_known(const pn_model_loops_t *loops) {
+  for (int32_t i = 0; i < loops->count; ++i)
+    if (loops->trips[i] < 1)
+      return false;
+  return loops->count > 0;
+}
+
+/* Columns of the core that has most to do, all rows being alike: whole blocks
+ * in turn, the last one of each row in what is left. */
+static double longest_share(const pn_model_contraction_t *contraction,
+                            const pn_model_block_t *m,
+                            const pn_model_block_t *n) {
+  double batch =
+      contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
+  double cores = (double)max_i64(contraction->cores, 1);
+  double rows = batch * count_blocks(&contraction->m, m);
+  double all = product_of(&contraction->n), points = (double)n->points;
+  double whole = rows * floor(all / points);
+  double rest = all - floor(all / points) * points;
+  double rounds = floor(whole / cores), left = whole - rounds * cores;
+  double room = left > 0 ? (cores - left) * points : 0;
+  double over = fmax(rows * rest - room, 0);
+  return (rounds + (left > 0 ? 1 : 0)) * points +
+         ceil(over / cores / fmax(rest, 1)) * rest;
+}
+
+/* Cuts n in somewhat smaller blocks where that leaves no core with much less to
+ * do than others. */
+static void even_out_columns(const pn_model_contraction_t *contraction,
+                             int64_t unit, pn_model_contraction_plan_t *plan) {
+  double longest = longest_share(contraction, &plan->m, &plan->n);
+  int64_t least = plan->n.points / 2;
+  for (int64_t most = plan->n.points - unit; most >= least; most -= unit) {
+    pn_model_block_t n;
+    if (!pn_model_cut_loops(&contraction->n, most, unit, &n) ||
+        n.level != plan->n.level ||
+        count_units(&contraction->n, &n, unit) >
+            count_units(&contraction->n, &plan->n, unit))
+      continue;
+    double share = longest_share(contraction, &plan->m, &n);
+    if (share >= longest * (1 - least_evening))
+      continue;
+    longest = share;
+    plan->n = n;
   }
 }
 
@@ -274,8 +324,12 @@ static bool cut_result(const pn_model_core_t *core,
                     count_blocks(&contraction->n, &plan->n);
     if (blocks < wanted && elements / 2 >= least_block)
       continue;
-    if (asked->rows == 0 && blocks < wanted && blocks > contraction->cores)
-      even_out(contraction, tile, batch, plan);
+    bool is_few = blocks < wanted;
+    if (asked->rows == 0 && is_few && blocks > contraction->cores)
+      even_out_rows(contraction, tile, batch, plan);
+    if (asked->columns == 0 && is_few && blocks >= contraction->cores &&
+        is_known(&contraction->n))
+      even_out_columns(contraction, tile->nr, plan);
     return true;
   }
 }
@@ -457,13 +511,6 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
   const char *reason;
   return pn_model_contraction_plan_as(core, contraction, &nothing, out_plan,
                                       &reason);
-}
-
-static bool is_known(const pn_model_loops_t *loops) {
-  for (int32_t i = 0; i < loops->count; ++i)
-    if (loops->trips[i] < 1)
-      return false;
-  return loops->count > 0;
 }
 
 int64_t pn_model_depth_part(const pn_model_core_t *core,

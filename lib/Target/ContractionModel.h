@@ -93,7 +93,8 @@ typedef struct pn_model_contraction_plan {
  * Ties within 1.5 %: fewer loads. Blocks of C are halved until there are four
  * for each core or they hold less than 64 x 64. Where there are fewer, but one
  * for each core, m is cut in more, up to twice as many, if all cores then have
- * the same number and no tile is added.
+ * the same number and no tile is added; and n in blocks down to half as large
+ * if the core that has most to do then has 5 % less.
  *
  * Where k is one block of at most 8 cycles for an element of C, columns may be
  * packed ahead, and C outgrows L2 and has several blocks of columns: blocks of

@@ -386,6 +386,19 @@ static void contraction_plans(void) {
   CHECK(pn_model_contraction_plan(&core, &taps, &plan));
   CHECK(plan.tile.mr == 6 && plan.useful_share > 1.2);
   CHECK(plan.fma_cycles < 0.85 * all);
+  /* Five blocks of 96 columns and one of 32 leave one of two cores with 288 of
+   * 512; eight of 64 are even. */
+  pn_model_contraction_t uneven = {.m = {2, {7, 7}},
+                                   .n = {1, {512}},
+                                   .k = {3, {3, 3, 512}},
+                                   .batch = 1,
+                                   .cores = 2,
+                                   .packs_ahead = true};
+  const pn_model_tiling_t tile_of_7 = {.mr = 7, .vectors = 2};
+  const char *reason;
+  CHECK(
+      pn_model_contraction_plan_as(&core, &uneven, &tile_of_7, &plan, &reason));
+  CHECK(plan.n.points == 64);
   /* Nothing fits, or nonsense. */
   core = core_of("haswell", 4);
   core.vector_registers = 1;
