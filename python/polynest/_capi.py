@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from array import array
 from ctypes import (
@@ -540,8 +541,62 @@ def lib() -> ctypes.CDLL:
     if _LOADED is None:
         with _LOCK:
             if _LOADED is None:
-                _LOADED = _load(candidate_paths())
+                before = _mapped_files()
+                loaded = _load(candidate_paths())
+                _FILES.update(_mapped_files() - before)
+                # The linker has read all tables of symbols.
+                release_pages()
+                _LOADED = loaded
     return _LOADED
+
+
+# -- memory of the compiler's files --------------------------------------------
+
+# Those that came with the library, which is never unloaded.
+_FILES: set[str] = set()
+_COMPILER_FILE = re.compile(r"/lib(polynest|MLIR|LLVM)[^/]*$")
+_MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+)(?: +\S+){3} *(.*)")
+_MADV_DONTNEED = 4  # of Linux, asm-generic/mman-common.h
+
+
+def _mapped_files() -> set[str]:
+    try:
+        text = Path("/proc/self/maps").read_text()
+    except OSError:  # not Linux
+        return set()
+    paths = (line.partition("/") for line in text.splitlines())
+    return {
+        slash + path
+        for _, slash, path in paths
+        if _COMPILER_FILE.search(slash + path)
+    }
+
+
+def release_pages() -> int:
+    """Takes pages of the compiler's files out of this process's memory, some 70
+    MiB after loading and after compiling; what is used again is mapped again
+    from the system's cache of files. Only of mappings that cannot be written and
+    in which nothing was: neither data nor what the linker has patched. Gives
+    their number, 0 where the system has none of this."""
+    if not _FILES:
+        return 0
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = [ctypes.c_void_p, c_size_t, c_int]
+    done, area = 0, None
+    try:
+        lines = Path("/proc/self/smaps").read_text().splitlines()
+    except OSError:
+        return 0
+    for line in lines:
+        mapping = _MAPPING.fullmatch(line)
+        if mapping is not None:
+            begin, end, rights, path = mapping.groups()
+            plain = path in _FILES and "w" not in rights
+            area = (int(begin, 16), int(end, 16)) if plain else None
+        elif area is not None and line.split() == ["Anonymous:", "0", "kB"]:
+            begin, end = area
+            done += madvise(begin, end - begin, _MADV_DONTNEED) == 0
+    return done
 
 
 def _load(paths: Iterable[str]) -> ctypes.CDLL:

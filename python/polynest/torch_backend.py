@@ -1134,6 +1134,7 @@ def polynest(
     built = _compile_anew(
         module, example_inputs, checked, kinds, _seen, cache, key
     )
+    _capi.release_pages()
     if checked["check"]:
         return torch_check.checked_graph(module, built)
     return built

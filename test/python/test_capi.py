@@ -3,6 +3,8 @@
 
 import ctypes
 import re
+import subprocess
+import sys
 from ctypes import POINTER
 
 import pytest
@@ -183,3 +185,41 @@ def test_codes_have_names():
     for name, number in _capi.DTYPES.items():
         spelled = library.pn_dtype_name(number).decode()
         assert spelled == {"bool": "i1"}.get(name, name)
+
+
+def test_pages_of_the_compiler_are_given_back():
+    """And are there again for whoever compiles."""
+    script = """
+import re, sys
+from pathlib import Path
+from polynest import Context, Module, Target, _capi
+
+def held():
+    total, inside = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if re.match("[0-9a-f]+-[0-9a-f]+ ", line):
+            inside = re.search("lib(MLIR|LLVM|polynest)[^/]*$", line)
+        elif inside and line.startswith("Rss:"):
+            total += int(line.split()[1])
+    return total
+
+def compiled():
+    text = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {"
+    text += "  %0 = arith.addf %x, %x : tensor<4xf32>\\n"
+    text += "  return %0 : tensor<4xf32> }"
+    with Context() as context, Target("host") as target:
+        with Module(context, text, "m") as module:
+            return module.executable(target)
+
+_capi.lib()
+first = compiled()
+before = held()
+assert _capi.release_pages() > 0
+assert held() < before / 2, (before, held())
+second = compiled()
+assert held() > 0
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
