@@ -309,6 +309,18 @@ static bool keepsContractions(Nest &producer, Nest &consumer, unsigned depth) {
   return found;
 }
 
+/// Iterations of parallel loops wherever they stand. Those inside of a loop
+/// that reduces, as the channels of a sum over images and places, are made
+/// parallel too; a few operations beside such a sum cost it less than to read a
+/// buffer, however many cores would have filled that.
+static uint64_t countInside(Nest &nest) {
+  uint64_t trips = 1;
+  for (AffineForOp loop : nest.band)
+    if (isPlainlyParallel(loop, nest.accesses))
+      trips = saturatingMultiply(trips, estimateTrips(loop));
+  return trips;
+}
+
 static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   FusionCost cost;
   cost.accesses = producer.accesses.size() + consumer.accesses.size();
@@ -327,6 +339,9 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
       saturatingAdd(producer.getCycles(), consumer.getCycles()) / assumedLanes;
 
   Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
+  if (cost.flows && parallelA >= depth && !holdsLoops(from) &&
+      estimateCycles(from) < heavyCycles)
+    cost.parallelTrips = std::max(cost.parallelTrips, countInside(consumer));
   std::optional<unsigned> contractionA = producer.getContraction();
   std::optional<unsigned> contractionB = consumer.getContraction();
   bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);

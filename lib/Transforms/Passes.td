@@ -521,7 +521,8 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
            "Most bytes of shrunk buffers in one nest">,
     Option<"minParallelTrips", "min-parallel-trips", "uint64_t",
            /*default=*/"8",
-           "Parallel iterations that merging keeps if there were as many">,
+           "Parallel iterations that merging keeps if there were as many; of few "
+           "operations that join a sum, any of its loops">,
     Option<"maxFusedAccesses", "max-fused-accesses", "uint64_t",
            /*default=*/"64", "Most memory accesses of a fused nest">,
     Option<"maxFusedOperations", "max-fused-operations", "uint64_t",

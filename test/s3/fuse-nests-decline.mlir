@@ -12,7 +12,9 @@
 // convolution stays whole where the weights of a group are more than a quarter of
 // its image (@wide), or bound once (@packed). Parts of one row, which a merged loop
 // would write in turn, stay apart (@turns), and so do rows of which one is needed
-// before the other is written (@overlapping_rows).
+// before the other is written (@overlapping_rows). What many cores compute stays out
+// of a sum that none share (@serial), and functions out of one whose parallel loops
+// stand inside (@functions).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -597,6 +599,68 @@ func.func @far(%x: memref<8x200xf32>, %w: memref<3xf32>,
       %b = affine.load %g[%j] : memref<40xf32>
       %m = arith.mulf %a, %b : f32
       affine.store %m, %r[%i, %j] : memref<8x40xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @serial
+//       CHECK: affine.store
+//   CHECK-NOT: arith.addf
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: arith.addf
+//       CHECK: return
+//      REMARK: [Missed] fuse-nests
+//      REMARK: reason="too few parallel iterations would be left"
+func.func @serial(%x: memref<8x64x12544xf32>, %t: memref<8x64x12544xf32> {polynest.result}, %s: memref<1xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %x[%n, %c, %i] : memref<8x64x12544xf32>
+        %m = arith.mulf %a, %a : f32
+        affine.store %m, %t[%n, %c, %i] : memref<8x64x12544xf32>
+      }
+    }
+  }
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %t[%n, %c, %i] : memref<8x64x12544xf32>
+        %b = affine.load %s[0] : memref<1xf32>
+        %d = arith.addf %b, %a : f32
+        affine.store %d, %s[0] : memref<1xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @functions
+//       CHECK: affine.store
+//   CHECK-NOT: arith.addf
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//       CHECK: arith.addf
+//       CHECK: return
+//      REMARK: [Missed] fuse-nests
+//      REMARK: reason="too few parallel iterations would be left"
+func.func @functions(%x: memref<8x64x12544xf32>, %t: memref<8x64x12544xf32> {polynest.result}, %s: memref<64xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %x[%n, %c, %i] : memref<8x64x12544xf32>
+        %m = math.exp %a : f32
+        affine.store %m, %t[%n, %c, %i] : memref<8x64x12544xf32>
+      }
+    }
+  }
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %t[%n, %c, %i] : memref<8x64x12544xf32>
+        %b = affine.load %s[%c] : memref<64xf32>
+        %d = arith.addf %b, %a : f32
+        affine.store %d, %s[%c] : memref<64xf32>
+      }
     }
   }
   return

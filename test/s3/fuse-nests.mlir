@@ -9,7 +9,8 @@
 // the padding of a convolution in small groups is that of one group (@groups);
 // parts of a result's rows are written one after the other in one nest (@parts);
 // what follows a window that moves by a few elements stands behind each sum
-// (@strided).
+// (@strided); a few operations join a sum whose parallel loop stands inside of
+// one that reduces (@inside).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -490,6 +491,43 @@ func.func @strided(%x: memref<8x160xf32>, %w: memref<3xf32>,
       %b = affine.load %g[%j] : memref<40xf32>
       %m = arith.mulf %a, %b : f32
       affine.store %m, %r[%i, %j] : memref<8x40xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @inside
+//       CHECK: affine.for %{{.+}} = 0 to 8
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 64
+//       CHECK: arith.mulf
+//   CHECK-NOT: affine.for
+//       CHECK: arith.addf
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @inside(%x: memref<8x64x12544xf32>,
+                  %t: memref<8x64x12544xf32> {polynest.result},
+                  %s: memref<64xf32> {polynest.result}) attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %x[%n, %c, %i] : memref<8x64x12544xf32>
+        %m = arith.mulf %a, %a : f32
+        affine.store %m, %t[%n, %c, %i] : memref<8x64x12544xf32>
+      }
+    }
+  }
+  affine.for %c = 0 to 64 {
+    affine.store %zero, %s[%c] : memref<64xf32>
+  }
+  affine.for %n = 0 to 8 {
+    affine.for %c = 0 to 64 {
+      affine.for %i = 0 to 12544 {
+        %a = affine.load %t[%n, %c, %i] : memref<8x64x12544xf32>
+        %b = affine.load %s[%c] : memref<64xf32>
+        %d = arith.addf %b, %a : f32
+        affine.store %d, %s[%c] : memref<64xf32>
+      }
     }
   }
   return
