@@ -517,6 +517,26 @@ static void changeTrips(AffineForOp loop,
                                     change(upper.getResult(0))));
 }
 
+/// Computes indices beside what they are used by, so that nothing stands
+/// between loops that stand alone in each other.
+static void sinkIndices(AffineForOp root) {
+  SmallVector<AffineApplyOp> applies;
+  root.walk([&](AffineApplyOp apply) { applies.push_back(apply); });
+  for (AffineApplyOp apply : applies) {
+    Operation *first = nullptr;
+    for (Operation *user : apply->getUsers()) {
+      if (first && first->getBlock() != user->getBlock()) {
+        first = nullptr;
+        break;
+      }
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    if (first && !isa<AffineForOp>(first))
+      apply->moveBefore(first);
+  }
+}
+
 /// Cuts a loop in blocks: it becomes the loop over full blocks, around a loop
 /// over the rows of one.
 static void cutLoop(AffineForOp loop, int64_t rows) {
@@ -537,6 +557,7 @@ static void cutLoop(AffineForOp loop, int64_t rows) {
                             ValueRange{outer, inner.getInductionVar()});
   outer.replaceAllUsesExcept(apply, apply);
   composeIndices(inner);
+  sinkIndices(inner);
 }
 
 /// The shape of the rows of one block.
@@ -625,6 +646,7 @@ static void appendRest(AffineForOp blocks, AffineForOp nest,
       continue;
     rows.setUpperBound(chain.trips ? ValueRange() : ValueRange(operands), left);
     composeIndices(rows);
+    sinkIndices(rows);
   }
   if (index.use_empty())
     index.getDefiningOp()->erase();

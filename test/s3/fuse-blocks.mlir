@@ -8,7 +8,7 @@
 // what is left (@dynamic); buffers of other sizes keep places of their own
 // (@sizes). Of a convolution whose channels are its rows, blocks are of these: a loop
 // over its columns is not taken (@columns). Buffers that would just fit have short
-// blocks (@near).
+// blocks (@near). Indices are computed beside their uses (@window).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
@@ -454,6 +454,55 @@ func.func @masked(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
         %n = arith.index_cast %ahead : index to i64
         %one = arith.constant 1 : i64
         %behind = arith.cmpi sge, %n, %one : i64
+        %w = arith.select %behind, %hidden, %r : f32
+        affine.store %w, %s[%b, %i, %j] : memref<4x128x128xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 128 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<4x128x128xf32>
+          %y = affine.load %k[%b, %j, %e] : memref<4x128x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x128x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// What is computed from the index of a row stands beside its use: the loops over
+// rows and columns stay alone in each other.
+// LARGE-LABEL: func @window
+//       LARGE: memref.alloc() : memref<32x128xf32>
+//  LARGE-NEXT: affine.for %[[I:.+]] = 0 to 32 {
+//  LARGE-NEXT: affine.for %[[J:.+]] = 0 to 128 {
+//       LARGE: %[[R:.+]] = affine.apply #{{.+}}(%{{.+}}, %[[I]])
+//  LARGE-NEXT: arith.subi %[[J]], %[[R]]
+//       LARGE: return
+func.func @window(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
+                  %o: memref<4x128x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %hidden = arith.constant 0xFF800000 : f32
+  %s = memref.alloc() : memref<4x128x128xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 128 {
+      affine.for %j = 0 to 128 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x128x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x128x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        %ahead = arith.subi %j, %i : index
+        %one = arith.constant 1 : index
+        %behind = arith.cmpi sge, %ahead, %one : index
         %w = arith.select %behind, %hidden, %r : f32
         affine.store %w, %s[%b, %i, %j] : memref<4x128x128xf32>
       }
