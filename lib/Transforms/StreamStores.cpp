@@ -17,14 +17,14 @@
 // Profitable when: the result is at least `threshold-kib` large, the usable
 // share of the last-level cache, so that ordinary stores would leave little of
 // it there, and the nest writes no small part of that (a border of an image);
-// nothing else in the function reads it; each loop around the stores
-// fills what it steps over, in few streams or by whole lines, so that whole
-// lines are written together (Intel 64 and IA-32 Architectures Optimization
-// Reference Manual, "Non-temporal stores"; Software Optimization Guide for AMD
-// Family 19h, "Write-combining"). Limits: results only, as temporaries are read
-// soon; static rows that are no whole number of vectors keep ordinary stores,
-// as do nests below the top of the function. Cost: linear in nests and uses of
-// results; a streamed nest doubles in code.
+// nothing else in the function reads it; each store fills whole lines, or
+// the loop around the stores fills what it steps over in few streams, so that
+// whole lines are written together (Intel 64 and IA-32 Architectures
+// Optimization Reference Manual, "Non-temporal stores"; Software Optimization
+// Guide for AMD Family 19h, "Write-combining"). Limits: results only, as
+// temporaries are read soon; static rows that are no whole number of vectors
+// keep ordinary stores, as do nests below the top of the function. Cost: linear
+// in nests and uses of results; a streamed nest doubles in code.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -248,9 +248,11 @@ static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
     written += lanes;
     fillsLines &= getVectorBytes(store) % lineBytes == 0;
   }
+  if (fillsLines)
+    return {};
   if (written < advance)
     return "iterations leave gaps";
-  if (written > mostStreams * advance && !fillsLines)
+  if (written > mostStreams * advance)
     return "iterations write to too many rows";
   return {};
 }

@@ -2,7 +2,8 @@
 // that is taken when the result is aligned to its vectors (@rows), also as the
 // body of a parallel loop (@merged) and from two rows at once (@two_rows); of
 // dynamic size, when it is large enough, too, and its rows are whole vectors
-// (@dynamic); from many rows where vectors are whole lines (@lines). Rows of any
+// (@dynamic); from many rows, and down columns, where vectors are whole lines
+// (@lines, @down). Rows of any
 // length begin at their first aligned element (@odd). A second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -133,6 +134,18 @@ func.func @lines(%x: vector<16xf32>, %r: memref<1025x512xf32> {polynest.result})
 // Row i begins 4094 i + 2 elements behind an aligned one, so that -4094 i - 2, or
 // 2 i + 14, modulo 16 elements of it come before the first line. Of 63 iterations
 // 62 begin there; three vectors, and ordinary ones at both ends, are left.
+// CHECK-LABEL: func @down
+//       CHECK: vector.store %{{.+}} {alignment = 64 : i64, nontemporal = true}
+func.func @down(%x: vector<16xf32>, %r: memref<8192x96xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %j = 0 to 96 step 16 {
+    affine.for %i = 0 to 8192 {
+      affine.vector_store %x, %r[%i, %j] : memref<8192x96xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func @odd
 //       CHECK: scf.if
 //       CHECK:   affine.parallel (%[[I:.+]]) =
