@@ -1112,12 +1112,13 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
         squares.clear();
         AffineYieldOp::create(inner, loc, carried);
       });
-  bindExpanded(loop.getResults(), turned.getResults());
+  SmallVector<Value> carried(turned.getResults());
+  bindExpanded(loop.getResults(), carried);
+  // Erases the loop.
   if (inits.empty() && getTripCount(turned) == 1)
     (void)promoteIfSingleIteration(turned);
   if (trips && *trips % width == 0)
     return;
-  SmallVector<Value> carried(turned.getResults());
   emitPlainLoop(builder, loop, rest.getAffineMap(), operandsOf(rest),
                 last.getAffineMap(), operandsOf(last), carried);
 }
