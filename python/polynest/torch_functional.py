@@ -129,7 +129,7 @@ class _Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         if func in _SAME:
             return self._same(func, *args)
-        if not isinstance(func, torch._ops.OpOverload):
+        if not isinstance(func, torch._ops.OpOverload) or func in _BY_MEMORY:
             raise Unusual(f"{func}")
         # In the order of AOTAutograd: composites, writes, decompositions.
         if self._is_composite(func, args, kwargs):
@@ -158,10 +158,9 @@ class _Recorder(TorchDispatchMode):
         return autograd_would_have_decomposed(func, values)
 
     def _record(self, func, args, kwargs):
-        if func in _BY_MEMORY or (
-            any(t in _UNUSUAL_TAGS for t in func.tags)
-            and not _is_plain_index(func, args)
-        ):
+        if any(
+            t in _UNUSUAL_TAGS for t in func.tags
+        ) and not _is_plain_index(func, args):
             raise Unusual(f"{func}")
         taken = map_aggregate(_without_defaults(func, args, kwargs), self._ref)
         result = func(*args, **kwargs)

@@ -248,11 +248,31 @@ def conjugate(x):
     return z.real * 2
 
 
+def by_memory(x):
+    y = x + 1
+    y.as_strided((2, 2), (1, 2), 1).zero_()
+    return y
+
+
+def stale_by_memory(x):
+    y = x + 1
+    z = y.as_strided((2, 2), (6, 1), 0)
+    y.add_(1)
+    return z * 2
+
+
+def from_the_start(x):
+    return (x + 1)[1:].as_strided((4,), (1,), 0) * 2
+
+
 LEFT = [
     (view_of_written, "view of what was written"),
     (written_view, "view of what was written"),
     (other_rows, "view of what was written"),
     (written_input, "an input that is written"),
+    (by_memory, "as_strided"),
+    (stale_by_memory, "as_strided"),
+    (from_the_start, "as_strided"),
     (shared, "shares memory"),
     (view_of_input, "shares memory"),
     (random, "native_dropout"),
@@ -279,7 +299,7 @@ def test_gradients_and_autocast_are_left():
     assert ours == "autocast"
 
 
-@pytest.mark.parametrize("function", [f for f, _ in LEFT[:6]] + [inplace])
+@pytest.mark.parametrize("function", [f for f, _ in LEFT[:9]] + [inplace])
 def test_results_and_what_is_written(function):
     """As in eager, in whichever way it is compiled."""
     x = torch.randn(4, 4)
@@ -303,3 +323,26 @@ def test_parts_left_to_eager():
         want = function(x)
         have = torch.compile(function, backend=torch_backend.polynest)(x)
     torch.testing.assert_close(have, want)
+
+
+def test_views_that_negate():
+    """The bit of a view is part of its values, with this way and with
+    AOTAutograd's, which takes what writes to its input."""
+
+    def negated(x):
+        return torch._neg_view(x) * 2
+
+    def written(x):
+        x.add_(1)
+        return torch._neg_view(x) * 2
+
+    def imaginary(z):
+        return z.conj().imag * 2
+
+    x = torch.tensor([1.0, -2.0, 0.0])
+    z = torch.complex(x, 3 - x)
+    for function, argument in ((negated, x), (written, x), (imaginary, z)):
+        f = torch.compile(function, backend="polynest")
+        with torch.no_grad():
+            expected = function(argument.clone())
+            assert torch.equal(f(argument.clone()), expected)
