@@ -1501,6 +1501,27 @@ def _wrapped_indices(x, indices):
     return out
 
 
+def _chosen(x, indices, values, accumulate):
+    """One value for all elements of a mask is a choice. A scatter would write it
+    once where none of them is true."""
+    given = [(d, i) for d, i in enumerate(indices) if i is not None]
+    if len(given) != 1 or given[0][1].dim() == 0:
+        return NotImplemented
+    front, mask = given[0][0], given[0][1] != 0
+    rest = x.dim() - front - mask.dim()
+    # The mask's dimensions are one of the values', if these have as many.
+    at = values.dim() - 1 - rest
+    if at >= 0:
+        shape = list(values.shape)
+        if not isinstance(shape[at], int) or shape[at] != 1:
+            return NotImplemented
+        values = values.view(shape[:at] + [1] * mask.dim() + shape[at + 1 :])
+    mask = mask.view([*mask.shape] + [1] * rest)
+    if accumulate:
+        values = x | values if x.dtype == torch.bool else x + values
+    return torch.where(mask, values, x)
+
+
 @_replaces(
     aten.index_put.default,
     aten._unsafe_index_put.default,
@@ -1509,7 +1530,7 @@ def _wrapped_indices(x, indices):
 def _index_put(x, indices, values, accumulate=False):
     wrapped = _wrapped_indices(x, indices)
     if wrapped is None:
-        return NotImplemented
+        return _chosen(x, indices, values, accumulate)
     if accumulate and x.dtype == torch.bool:
         # In one bit, true and true would be false.
         counts = aten.index_put.default(

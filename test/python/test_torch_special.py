@@ -258,6 +258,37 @@ def test_writes_by_a_mask():
         assert bool(torch_backend.explain_fallbacks()) == left
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_writes_one_value_by_a_mask(accumulate, dynamic):
+    none = torch.zeros(4, dtype=torch.bool)
+    some = torch.tensor([True, False, True, False])
+    x = -torch.ones(3, 4, 2)
+    values = (torch.tensor(7.0), torch.arange(2.0), torch.ones(3, 1, 2))
+
+    def wide(x, mask, value):
+        return torch.ops.aten.index_put(x, [None, mask], value, accumulate)
+
+    def flat(x, mask, value):
+        x = x[0, :, 0]
+        return x.index_put((mask,), value.view(-1)[:1], accumulate)
+
+    def whole(x, mask, value):
+        return x.index_put((x * mask[:, None] > 0,), value.sum())
+
+    torch_backend.reset_reports()
+    for function in (wide, flat, whole):
+        torch._dynamo.reset()
+        g = torch.compile(function, backend="polynest", dynamic=dynamic)
+        for value in values:
+            for mask in (some, none, ~none):
+                args = -x if mask is some else x, mask, value
+                with torch.no_grad():
+                    same = torch.equal(g(*args), function(*args))
+                assert same, (function, mask, value)
+    assert not torch_backend.explain_fallbacks()
+
+
 def test_results_whose_strides_differ_from_what_was_said():
     # Eager's result of an op left to it may be expanded where its fake is not,
     # and the other way round.
