@@ -44,9 +44,13 @@ class _Builder:
 
 # -- bags of embeddings ----------------------------------------------------------
 
-_BAGS = (
+BAGS = (
     aten._embedding_bag.default,
     aten._embedding_bag_forward_only.default,
+)
+BAG_ARGUMENTS = (
+    "weight", "indices", "offsets", "scale_grad_by_freq", "mode", "sparse",
+    "per_sample_weights", "include_last_offset", "padding_idx",
 )
 _SUM, _MEAN = 0, 1
 
@@ -74,10 +78,7 @@ def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
 
 
 def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
-    names = ("weight", "indices", "offsets", "scale_grad_by_freq", "mode",
-             "sparse", "per_sample_weights", "include_last_offset",
-             "padding_idx")
-    given = dict(zip(names, node.args)) | dict(node.kwargs)
+    given = dict(zip(BAG_ARGUMENTS, node.args)) | dict(node.kwargs)
     mode = given.get("mode", _SUM)
     size = _bag_size(given["offsets"], given["indices"])
     used = list(node.users)
@@ -318,7 +319,7 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 # -- all of them -----------------------------------------------------------------
 
 _REWRITES = {
-    **{str(target): _rewrite_bag for target in _BAGS},
+    **{str(target): _rewrite_bag for target in BAGS},
     "aten.add.Tensor": _rewrite_sum,
     # Not there before Dynamo has used it.
     "prims.fma.default": _rewrite_fma,

@@ -88,6 +88,27 @@ def test_bags_with_more_options_stay(options):
           left=[BAG])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"padding_idx": 0},
+        {"padding_idx": -1},
+        {"per_sample_weights": torch.arange(5.0)},
+    ],
+)
+def test_bags_of_unknown_number_with_more_options_stay(options):
+    rows, offsets = torch.tensor([0, 1, 30, 1, 0]), torch.tensor([0, 3])
+
+    def function(t, i, o):
+        return F.embedding_bag(i, t, o, mode="sum", **options) + 1
+
+    with torch.no_grad():
+        module = torch.compile(function, backend="polynest", dynamic=True)
+        have = module(TABLE, rows, offsets)
+        torch.testing.assert_close(have, function(TABLE, rows, offsets))
+    assert {f.op for f in torch_backend.explain_fallbacks()} == {BAG}
+
+
 def test_bags_of_several_sizes_stay():
     rows = torch.randint(31, (10,))
 
