@@ -12,6 +12,7 @@ leaves its op alone.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import threading
 from typing import Callable
@@ -913,25 +914,30 @@ _TABLE[aten.adaptive_max_pool3d.default] = _adaptive_max_pool(3)
 
 
 
-@_replaces(aten.max_pool2d_with_indices.default)
-@_once
-def _max_pool2d(x, *args):
-    if x.dim() == 3:
-        out, indices = _pool2d(x.unsqueeze(0), *args)
-        return out.squeeze(0), indices.squeeze(0)
-    return _pool2d(x, *args)
+def _spatial(value, dims: int) -> list:
+    """An option of a pool, one number for each dimension."""
+    value = [value] if isinstance(value, int) else list(value)
+    return value * dims if len(value) == 1 else value
+
+
+def _places(parts, sizes):
+    """Numbers of elements from what they are along each dimension."""
+    at = parts[0]
+    for part, size in zip(parts[1:], sizes[1:]):
+        at = at.unsqueeze(-1) * size + part
+    return at
 
 
 def _window_places(x, counts, kernel, stride=(), padding=0, dilation=1, *_):
     """Where the greatest elements of windows are, as eager has it: the last NaN,
     or else the first of the greatest. One pass over all windows, tap by tap."""
+    dims = len(counts)
     kernel, padding, dilation = (
-        [n, n] if isinstance(n, int) else [n[0], n[-1]]
-        for n in (kernel, padding, dilation)
+        _spatial(n, dims) for n in (kernel, padding, dilation)
     )
-    stride = [stride[0], stride[-1]] if stride else kernel
-    sizes, pad, starts, firsts = x.shape[-2:], [], [], []
-    for d in range(2):
+    stride = _spatial(stride, dims) if stride else kernel
+    sizes, pad, starts, firsts = x.shape[-dims:], [], [], []
+    for d in range(dims):
         start = torch.arange(counts[d], dtype=torch.int32) * stride[d]
         reach = (counts[d] - 1) * stride[d] + (kernel[d] - 1) * dilation[d] + 1
         pad = [padding[d], max(reach - padding[d] - sizes[d], 0), *pad]
@@ -940,55 +946,70 @@ def _window_places(x, counts, kernel, stride=(), padding=0, dilation=1, *_):
         taps = (padding[d] - start).clamp(min=0) + (dilation[d] - 1)
         firsts.append(taps // dilation[d] * dilation[d])
     x = aten.constant_pad_nd.default(x, pad, -math.inf)
-    at = firsts[0].unsqueeze(1) * sizes[1] + firsts[1]
+    at = _places(firsts, sizes)
     best = None
-    for i in range(kernel[0]):
-        for j in range(kernel[1]):
-            value = x
-            for d, tap in enumerate((i * dilation[0], j * dilation[1])):
-                end = tap + (counts[d] - 1) * stride[d] + 1
-                value = aten.slice.Tensor(value, 2 + d, tap, end, stride[d])
-            if best is None:
-                at, best = at.expand(value.shape), value
-                wins = best != best
-            else:
-                wins = (value > best) | (value != value)
-                best = torch.where(wins, value, best)
-            place = i * dilation[0] * sizes[1] + j * dilation[1]
-            place = torch.full((), place, dtype=torch.int32)
-            at = torch.where(wins, place, at)
-    at = at + (starts[0].unsqueeze(1) * sizes[1] + starts[1])
-    return at.to(torch.int64)
+    for window in itertools.product(*map(range, kernel)):
+        value, place = x, 0
+        for d in range(dims):
+            tap = window[d] * dilation[d]
+            end = tap + (counts[d] - 1) * stride[d] + 1
+            value = aten.slice.Tensor(value, 2 + d, tap, end, stride[d])
+            place = place * sizes[d] + tap
+        if best is None:
+            at, best = at.expand(value.shape), value
+            wins = best != best
+        else:
+            wins = (value > best) | (value != value)
+            best = torch.where(wins, value, best)
+        place = torch.full((), place, dtype=torch.int32)
+        at = torch.where(wins, place, at)
+    return (at + _places(starts, sizes)).to(torch.int64)
 
 
 # Taps of windows that are compared one by one.
-_MOST_TAPS = 25
+_MOST_TAPS = 27
 
 
-def _pool2d(x, *args):
-    pool = aten.max_pool2d_with_indices.default
-    out, indices = pool(x, *args)
-    if not x.is_floating_point() or x.numel() == 0:
+def _max_pool(pool, dims: int):
+    def places(x, out, indices, *args):
+        sizes = x.shape[-dims:]
+        known = [*sizes, *out.shape[-dims:]]
+        if (
+            all(isinstance(n, int) for n in known)
+            and math.prod(sizes) < 2**31
+            and math.prod(_spatial(args[0], dims)) <= _MOST_TAPS
+        ):
+            return _window_places(x, out.shape[-dims:], *args)
+        # torch-mlir's index of NaN and of -infinity is -1; eager's is that of
+        # the last NaN, which is the greatest, and of the first -infinity of no
+        # others. Where nobody reads indices, all of this goes.
+        numbers = _places([torch.arange(n) for n in sizes], sizes)
+        few = all(isinstance(n, int) for n in sizes) and (
+            math.prod(sizes) <= 2**24
+        )
+        numbers = numbers.to(torch.float32 if few else torch.float64)
+        first = -pool(-numbers.view(1, 1, *sizes), *args)[0]
+        last = pool(torch.where(x != x, numbers, -1.0), *args)[0]
+        indices = torch.where(out == -math.inf, first.to(torch.int64), indices)
+        return torch.where(last >= 0, last.to(torch.int64), indices)
+
+    def whole(x, *args):
+        if x.dim() == dims + 1:
+            out, indices = whole(x.unsqueeze(0), *args)
+            return out.squeeze(0), indices.squeeze(0)
+        out, indices = pool(x, *args)
+        if x.is_floating_point() and x.numel() != 0:
+            indices = places(x, out, indices, *args)
         return out, indices
-    known = [*x.shape[-2:], *out.shape[-2:]]
-    if all(isinstance(n, int) for n in known) and math.prod(
-        x.shape[-2:]
-    ) < 2**31 and math.prod(args[0] * (3 - len(args[0]))) <= _MOST_TAPS:
-        return out, _window_places(x, out.shape[-2:], *args)
-    # torch-mlir's index of NaN and of -infinity is -1; eager's is that of the
-    # last NaN, which is the greatest, and of the first -infinity of no others.
-    # Where nobody reads indices, all of this goes.
-    height, width = x.shape[-2:]
-    places = torch.arange(height).unsqueeze(1) * width + torch.arange(width)
-    few = all(isinstance(n, int) for n in (height, width)) and (
-        height * width <= 2**24
-    )
-    wide = torch.float32 if few else torch.float64
-    places = places.to(wide)
-    first = -pool(-places.view(1, 1, height, width), *args)[0]
-    last = pool(torch.where(x != x, places, -1.0), *args)[0]
-    indices = torch.where(out == -math.inf, first.to(torch.int64), indices)
-    return out, torch.where(last >= 0, last.to(torch.int64), indices)
+
+    return _once(whole)
+
+
+for _op, _rank in (
+    (aten.max_pool2d_with_indices.default, 2),
+    (aten.max_pool3d_with_indices.default, 3),
+):
+    _TABLE[_op] = _max_pool(_op, _rank)
 
 
 def _one_image(op, rank: int):

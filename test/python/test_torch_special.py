@@ -363,6 +363,38 @@ def test_indices_of_nan_in_max_pools(rank):
                 )
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_size": 2},
+        {"kernel_size": 3, "stride": (1, 2, 3), "padding": (1, 0, 1),
+         "ceil_mode": True},
+        {"kernel_size": (4, 3, 3), "padding": 1, "dilation": (1, 2, 1)},
+    ],
+)
+def test_indices_of_nan_in_max_pools_of_volumes(options):
+    x = torch.randn(2, 2, 6, 7, 8, generator=torch.Generator().manual_seed(5))
+    x[0, 0, 0, 0, 0] = x[0, 1, 2, 2:5, 3] = nan
+    x[1, 0, 1:5, 1:6, 1:6] = nan
+    x[1, 1] = -inf
+
+    def pool(x):
+        return torch.nn.functional.max_pool3d(
+            x, return_indices=True, **options
+        )
+
+    for x in (x, x.round(), x[0]):
+        for h, w in zip(compiled(pool)(x), pool(x)):
+            torch.testing.assert_close(h, w, rtol=0, atol=0, equal_nan=True)
+    grown = []
+    for function in (compiled(pool), pool):
+        leaf = x.clone().requires_grad_()
+        with torch.enable_grad():
+            function(leaf)[0].sum().backward()
+        grown.append(leaf.grad)
+    assert torch.equal(*grown)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bfloat16,
                                    torch.float16, torch.bool])
 @pytest.mark.parametrize("n", [16, 100])
