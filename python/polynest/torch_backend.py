@@ -49,6 +49,7 @@ from polynest import (
     torch_repairs,
     torch_rewrites,
     torch_training,
+    torch_views,
 )
 from polynest import torch_frontend as frontend
 from polynest.handles import (
@@ -1281,7 +1282,13 @@ def _compile_anew(
             plain = kind == "inference" and torch_cache.needs_no_wrapper(
                 graph.graph, len(example_inputs)
             )
-            built = compiler.compile(graph)
+            apart = _views_apart(graph, kind)
+            if apart is None:
+                built = compiler.compile(graph)
+            else:
+                graph, joined = apart
+                built = joined(compiler.compile(graph))
+                compiler.straight = None
             compilers.append((compiler, plain))
             return make_boxed_func(built)
 
@@ -1301,6 +1308,19 @@ def _compile_anew(
     if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
         return built
     return _kept_direct(only, options, cache, key)
+
+
+def _views_apart(graph: torch.fx.GraphModule, kind: str) -> tuple | None:
+    """torch_views.separate for a graph of AOTAutograd."""
+    if kind == "inference":
+        return torch_views.separate(graph, None, tracked=True)
+    context = torch._guards.TracingContext.try_get()
+    meta = context and context.fw_metadata
+    if kind != "forward" or not meta:
+        return None
+    return torch_views.separate(
+        graph, meta.num_forward_returns, tracked=False
+    )
 
 
 def _kept_direct(

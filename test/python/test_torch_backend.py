@@ -157,6 +157,144 @@ def test_views_of_results():
     check(function, torch.randn(3, 4))
 
 
+def broken(x):
+    y = x + 1
+    z = y[0]
+    torch._dynamo.graph_break()
+    z.add_(5)
+    return y
+
+
+def written_out(x):
+    y = x + 1
+    z = y[:, :1]
+    torch.mul(z, 2, out=z)
+    return y
+
+
+def viewed_before_break(x):
+    y = x + 1
+    t = y[0]
+    x.unsqueeze_(0)
+    y.add_(1)
+    return t * 1
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    "function", [broken, written_out, viewed_before_break]
+)
+def test_writes_between_graphs(function, grad, dynamic):
+    g = compiled(function, dynamic=dynamic)
+    with torch.set_grad_enabled(grad):
+        for x in (torch.ones(2, 2), torch.randn(2, 2), torch.randn(3, 5)):
+            same(g(x.clone()), function(x.clone()), exact=True)
+
+
+# Of a tensor results with its memory.
+SHARING = {
+    "select": lambda y: (y, y[0]),
+    "chunk": lambda y: (y, *y.chunk(2)),
+    "split": lambda y: (*y.split([1, 3]), y),
+    "unbind": lambda y: (*y.unbind(1), y.view(-1)),
+    "view": lambda y: (y.view(y.shape[0], 2, -1), y),
+    "expand": lambda y: (y, y[:, None].expand(-1, 3, -1)[:, 1]),
+    "t": lambda y: (y.t(), y, y.t()[1:]),
+    "hidden": lambda y: (y[0], y * 2, y[:, 1]),
+    "twice": lambda y: (y, y[0], y, y[0], y.sum()),
+    "permuted": lambda y: (lambda z: (z[1:], z.t().view(-1), z))(y.t() + 1),
+    "pair": lambda y: (lambda m: (m[0], m[0][1:], m[1]))(y.max(1)),
+    "eager": lambda y: (lambda z: (z, z[0]))(
+        y + torch.bernoulli(torch.ones_like(y))
+    ),
+}
+
+
+def written_in_turn(results):
+    with torch.no_grad():
+        for i, r in enumerate(results):
+            r.add_(i + 1)
+    return results
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"check": True}, {"results": "pool"}, {"dynamic": True}],
+    ids=["plain", "check", "pool", "dynamic"],
+)
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", SHARING)
+def test_results_share_memory(name, grad, options):
+    def function(x):
+        return SHARING[name](x * 2 + 1)
+
+    options = dict(options)
+    dynamic = options.pop("dynamic", False)
+    g = compiled(function, dynamic=dynamic, options=options)
+    sizes = [(4, 4), (4, 4)]
+    if dynamic and name not in ("split", "unbind", "chunk"):
+        sizes.append((4, 6))
+    with torch.set_grad_enabled(grad):
+        for n in sizes:
+            x = torch.randn(n)
+            want = written_in_turn(function(x))
+            have = written_in_turn(g(x))
+            same(have, want)
+            assert [h.stride() for h in have] == [w.stride() for w in want]
+    if name != "eager":
+        assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+def test_results_share_memory_from_the_cache(cache):
+    def function(x):
+        y = x * 2 + 1
+        return y.t(), y[1:], x + 3
+
+    for found in (False, True):
+        torch._dynamo.reset()
+        torch_backend.reset_reports()
+        torch_backend._PROGRAMS.clear()
+        x = torch.randn(3, 5)
+        with torch.no_grad():
+            have = written_in_turn(compiled(function)(x))
+            same(have, written_in_turn(function(x)))
+        assert [r.cached for r in torch_backend.reports()] == [found]
+
+
+@pytest.mark.parametrize("name", ["select", "t", "hidden", "view"])
+def test_training_with_results_that_share_memory(name):
+    def function(x):
+        return SHARING[name](x.exp())
+
+    x = torch.randn(4, 4)
+    sides = []
+    for f in (function, compiled(function)):
+        a = x.clone().requires_grad_()
+        results = f(a * 1)
+        results[0].mul_(3)
+        loss = sum((r * r).sum() for r in results)
+        sides.append(([r.detach() for r in results], a))
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            sides[-1] = "modified by an inplace" in str(error)
+    if isinstance(sides[0], bool):
+        assert sides[0] == sides[1]
+    else:
+        same(sides[1][0], sides[0][0])
+        same(sides[1][1].grad, sides[0][1].grad)
+
+
+def test_gradients_of_views_written_later():
+    """Autograd knows what the views of results are views of."""
+    y, z = compiled(lambda x: SHARING["select"](x + 1))(torch.ones(2, 2))
+    w = torch.full((2,), 3.0, requires_grad=True)
+    z.mul_(w)
+    y.sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
 def test_results_do_not_alias_between_calls():
     x = torch.randn(300, 400)
     with torch.no_grad():

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Results of a graph that are views of each other's memory.
+
+What is compiled gives each result memory of its own. Where AOTAutograd hands out
+a graph with results that share memory, a later write to one must be seen in the
+others. So the graph is compiled without them: it gives what they are views of,
+and the sizes that they need; PyTorch makes the views of that after each call.
+
+Views of inputs AOTAutograd makes itself, and gradients, and what a forward pass
+keeps for the other, are nobody's to write.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable
+
+import torch
+import torch.fx
+
+from polynest import torch_frontend as frontend
+
+aten = torch.ops.aten
+
+# Views whose schemas do not say so.
+_VIEWS = {aten._unsafe_view.default, aten._reshape_alias.default}
+
+
+def _memory(value: Any) -> int | None:
+    """Equal for tensors of one memory."""
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+        return None
+    return value.untyped_storage()._cdata
+
+
+def _viewed(node: torch.fx.Node) -> torch.fx.Node | None:
+    """What a node makes a view of, or views."""
+    if node.op != "call_function" or not node.all_input_nodes:
+        return None
+    first = node.all_input_nodes[0]
+    if node.target is operator.getitem:
+        return first if _viewed(first) is not None else None
+    is_view = isinstance(node.target, torch._ops.OpOverload) and (
+        node.target.is_view or node.target in _VIEWS
+    )
+    return first if is_view else None
+
+
+def _chain(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """From the node that owns the memory to this one."""
+    chain, memory = [node], _memory(node.meta.get("val"))
+    while (source := _viewed(chain[-1])) is not None:
+        value = source.meta.get("val")
+        if isinstance(value, torch.Tensor) and _memory(value) != memory:
+            break
+        chain.append(source)
+    return chain[::-1]
+
+
+def _order(value: torch.Tensor) -> list[int] | None:
+    """The dimensions from the outermost in memory; None where the tensor is not
+    dense, as far as is known."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    steps = [s if type(s) is int else s.node.hint for s in value.stride()]
+    if None in steps:
+        return None
+    order = sorted(range(value.dim()), key=lambda d: (-steps[d], d))
+    if any(type(n) is int and n == 0 for n in value.shape):
+        return order
+    step: Any = 1
+    for d in reversed(order):
+        size = value.shape[d]
+        if type(size) is int and size == 1:
+            continue
+        if not statically_known_true(value.stride(d) == step):
+            return None
+        step = step * size
+    return order
+
+
+def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
+    """Of each result that has its memory from a node of the graph, and not for
+    itself, the chain."""
+    by_memory: dict[int, dict[torch.fx.Node, None]] = {}
+    for node in results:
+        if isinstance(node, torch.fx.Node):
+            memory = _memory(node.meta.get("val"))
+            if memory is not None:
+                by_memory.setdefault(memory, {})[node] = None
+    found = []
+    for nodes in by_memory.values():
+        if len(nodes) < 2:
+            continue
+        chains = [_chain(n) for n in nodes]
+        base = chains[0][0]
+        if (
+            base.op == "call_function"
+            and all(c[0] is base for c in chains)
+            and _order(base.meta["val"]) is not None
+        ):
+            found += [c for c in chains if len(c) > 1]
+    return found
+
+
+def _is_number(node: torch.fx.Node) -> bool:
+    """Whether a node is a size that is not known."""
+    return frontend.is_symbolic_scalar(node) or isinstance(
+        node.meta.get("val"), torch.SymInt
+    )
+
+
+def separate(
+    module: torch.fx.GraphModule, count: int | None, tracked: bool
+) -> tuple[torch.fx.GraphModule, Callable[[Callable], Callable]] | None:
+    """The graph without those of its first `count` results (None: of all) that
+    are views of others, and what makes of its callable that of the whole graph.
+    None where there are no such results. `tracked`: autograd is to know which
+    memory the views are of."""
+    output = next(iter(module.graph.find_nodes(op="output")))
+    if not isinstance(output.args[0], (tuple, list)):
+        return None
+    if not _shared(list(output.args[0])[:count]):
+        return None
+    copy = torch.fx.GraphModule(module, _copied(module.graph))
+    output = next(iter(copy.graph.find_nodes(op="output")))
+    results = list(output.args[0])
+    chains = _shared(results[:count])
+    replayed: dict[torch.fx.Node, None] = {}
+    needed: dict[torch.fx.Node, None] = {}
+    for chain in chains:
+        needed[chain[0]] = None
+        for node in chain[1:]:
+            replayed[node] = None
+            for other in node.all_input_nodes:
+                if _is_number(other):
+                    needed[other] = None
+    views = {c[-1] for c in chains}
+    ordered = _in_order(copy.graph, [c[0] for c in chains])
+    # What the smaller graph gives: the other results, then what is needed.
+    kept = [
+        r for r in results if not isinstance(r, torch.fx.Node) or r not in views
+    ]
+    there = {r for r in kept if isinstance(r, torch.fx.Node)}
+    kept += [n for n in needed if n not in there]
+
+    after = torch.fx.Graph()
+    new: dict[torch.fx.Node, torch.fx.Node] = {}
+    given = [after.placeholder(f"given{i}") for i in range(len(kept))]
+    for i, value in enumerate(kept):
+        if not isinstance(value, torch.fx.Node):
+            continue
+        new[value] = given[i]
+        if value in ordered:
+            kept[i], back = ordered[value]
+            new[value] = after.call_function(
+                aten.permute.default, (given[i], back)
+            )
+    for node in copy.graph.nodes:
+        if node in replayed:
+            new[node] = after.node_copy(node, lambda n: new[n])
+            new[node].meta.clear()
+    after.output(torch.fx.node.map_arg(tuple(results), lambda n: new[n]))
+    make = torch.fx.GraphModule(torch.nn.Module(), after).forward
+
+    output.args = (tuple(kept),)
+    output.meta.pop("desc", None)
+    for node in reversed(replayed):
+        if not node.users:
+            copy.graph.erase_node(node)
+    copy.recompile()
+
+    def joined(function: Callable) -> Callable:
+        def call(*arguments: Any) -> Any:
+            given = function(*arguments)
+            with torch.set_grad_enabled(tracked):
+                return make(*given)
+
+        return call
+
+    return copy, joined
+
+
+def _in_order(
+    graph: torch.fx.Graph, bases: list[torch.fx.Node]
+) -> dict[torch.fx.Node, tuple[torch.fx.Node, list[int]]]:
+    """Compiled results of sizes that are not known are contiguous. So of bases
+    that are not: a contiguous view, and the permutation back."""
+    ordered = {}
+    for base in dict.fromkeys(bases):
+        value = base.meta["val"]
+        order = _order(value)
+        if order is None or order == sorted(order):
+            continue
+        if all(type(n) is int for n in value.shape):
+            continue
+        with graph.inserting_after(base):
+            view = graph.call_function(aten.permute.default, (base, order))
+        with value.fake_mode:
+            view.meta["val"] = value.permute(order)
+        ordered[base] = view, [order.index(d) for d in range(len(order))]
+    return ordered
+
+
+def _copied(graph: torch.fx.Graph) -> torch.fx.Graph:
+    copy = torch.fx.Graph()
+    new: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in graph.nodes:
+        new[node] = copy.node_copy(node, lambda n: new[n])
+    return copy
