@@ -69,8 +69,7 @@ namespace {
 /// A padded image of which each block of lanes can have one of its own.
 struct LaneImage {
   PaddedImage padded;
-  /// The place of each read, and the indices that stand still within a block.
-  SmallVector<AffineValueMap, 4> maps;
+  /// The indices that stand still within a block.
   SmallVector<bool, 4> isFixed;
   double elementsOfLane;
 
@@ -196,7 +195,7 @@ static std::optional<LaneImage> matchLaneImage(Operation *alloc,
   std::optional<PaddedImage> padded = matchPaddedImage(alloc);
   if (!padded || !padded->consumer->isAncestor(outer) || !isSourceKept(*padded))
     return std::nullopt;
-  LaneImage image{std::move(*padded), {}, {}, 1};
+  LaneImage image{std::move(*padded), {}, 1};
   // Nests that may be cut as well stay out of this.
   Block *block = alloc->getBlock();
   if (hasSums(image.padded.copyNest) ||
@@ -209,31 +208,20 @@ static std::optional<LaneImage> matchLaneImage(Operation *alloc,
   if (image.padded.hasBorder(last) || lanes.getConstantLowerBound() != 0 ||
       type.getDimSize(last) != lanes.getConstantUpperBound())
     return std::nullopt;
-  for (AffineLoadOp read : image.padded.reads) {
-    SmallVector<Access, 1> accesses;
-    collectAccesses(read, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine() ||
-        !outer->isAncestor(read) || !endsWithLanes(accesses[0].map, lanes))
+  for (auto [read, map] :
+       llvm::zip_equal(image.padded.reads, image.padded.maps))
+    if (!outer->isAncestor(read) || !endsWithLanes(map, lanes))
       return std::nullopt;
-    image.maps.push_back(accesses[0].map);
-  }
-  for (unsigned d = 0; d < last; ++d) {
-    bool isFixed = isFixedIndex(image.padded, image.maps, d, outer);
-    image.isFixed.push_back(isFixed);
-    if (!isFixed)
+  image.isFixed = findFixedIndices(image.padded, outer);
+  for (unsigned d = 0; d < last; ++d)
+    if (!image.isFixed[d])
       image.elementsOfLane *= double(type.getDimSize(d));
-  }
-  image.isFixed.push_back(false);
   // Nothing is copied twice: loops around move what is fixed inside.
   for (Operation *op = outer->getParentOp(); op != alloc->getParentOp();
        op = op->getParentOp()) {
     auto loop = dyn_cast<AffineForOp>(op);
-    auto isMoving = [&](unsigned d) {
-      return image.isFixed[d] &&
-             image.maps.front().isFunctionOf(d, loop.getInductionVar());
-    };
     if (!loop || (getTripCount(loop) != uint64_t(1) &&
-                  llvm::none_of(llvm::seq<unsigned>(0, last), isMoving)))
+                  !movesFixedIndex(image.padded, image.isFixed, loop)))
       return std::nullopt;
   }
   return image;
@@ -316,7 +304,6 @@ static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
                       llvm::SmallPtrSetImpl<Operation *> &reads) {
   PaddedImage &padded = image.padded;
   auto old = cast<memref::AllocOp>(padded.alloc);
-  Location loc = old.getLoc();
   SmallVector<int64_t, 4> sizes;
   SmallVector<Range, 4> whole, copied;
   for (auto [d, size] : llvm::enumerate(padded.type().getShape())) {
@@ -326,8 +313,8 @@ static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
     copied.push_back(image.isFixed[d] || isLast ? whole.back() : padded.box[d]);
   }
   MemRefType type = MemRefType::Builder(padded.type()).setShape(sizes);
-  Value buffer =
-      memref::AllocOp::create(builder, loc, type, old.getAlignmentAttr());
+  Value buffer = memref::AllocOp::create(builder, old.getLoc(), type,
+                                         old.getAlignmentAttr());
   // Below and above the box in each dimension, within it in those before.
   for (unsigned d = 0; d < whole.size(); ++d)
     for (Range side :
@@ -337,12 +324,10 @@ static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
       SmallVector<Range, 4> filled(whole);
       std::copy_n(copied.begin(), d, filled.begin());
       filled[d] = side;
-      OpBuilder::InsertionGuard guard(builder);
-      SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
-      AffineStoreOp::create(builder, loc, padded.padding(), buffer, ivs);
+      emitFill(builder, padded, buffer, filled);
     }
-  AffineMap place = image.maps.front().getAffineMap();
-  ValueRange from = image.maps.front().getOperands();
+  AffineMap place = padded.maps.front().getAffineMap();
+  ValueRange from = padded.maps.front().getOperands();
   unsigned dims = place.getNumDims();
   SmallVector<Value> operands(from.take_front(dims));
   operands.push_back(blocks.getInductionVar());
@@ -356,7 +341,7 @@ static void emitImage(OpBuilder builder, LaneImage &image, AffineForOp blocks,
            AffineMap::get(dims + 1, place.getNumSymbols(), begin,
                           builder.getContext()),
            operands);
-  for (auto [read, from] : llvm::zip_equal(padded.reads, image.maps)) {
+  for (auto [read, from] : llvm::zip_equal(padded.reads, padded.maps)) {
     AffineMap map = from.getAffineMap();
     SmallVector<AffineExpr, 4> indices(map.getResults());
     for (auto [index, isFixed] : llvm::zip_equal(indices, image.isFixed))

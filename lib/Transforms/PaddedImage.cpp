@@ -129,6 +129,19 @@ static bool isSameValue(Value a, Value b) {
                     matchPattern(b, m_Constant(&second)) && first == second);
 }
 
+/// Where the reads are; false if that is not known.
+static bool findMaps(PaddedImage &image) {
+  SmallVector<Access, 4> accesses;
+  for (AffineLoadOp read : image.reads)
+    collectAccesses(read, accesses);
+  for (const Access &access : accesses) {
+    if (!access.isAffine())
+      return false;
+    image.maps.push_back(access.map);
+  }
+  return true;
+}
+
 /// Sorts the uses of the buffer; false if there are others.
 static bool findUses(PaddedImage &image) {
   SmallVector<AffineStoreOp, 4> stores;
@@ -174,7 +187,7 @@ std::optional<PaddedImage> matchPaddedImage(Operation *alloc) {
   for (AffineLoadOp read : image.reads)
     if (nestOf(read) != image.consumer)
       return std::nullopt;
-  if (!findBox(image) || !findSource(image))
+  if (!findBox(image) || !findSource(image) || !findMaps(image))
     return std::nullopt;
   for (AffineStoreOp fill : image.fills) {
     Operation *nest = nestOf(fill);
@@ -186,8 +199,10 @@ std::optional<PaddedImage> matchPaddedImage(Operation *alloc) {
   return image;
 }
 
-SmallVector<Value, 4> emitLoops(OpBuilder &builder, Location loc,
-                                ArrayRef<Range> ranges) {
+/// A loop over each range, at the builder, which is left in the innermost;
+/// gives their variables.
+static SmallVector<Value, 4> emitLoops(OpBuilder &builder, Location loc,
+                                       ArrayRef<Range> ranges) {
   SmallVector<Value, 4> ivs;
   for (const Range &range : ranges) {
     auto loop = AffineForOp::create(builder, loc, range.low, range.high);
@@ -232,15 +247,36 @@ Value loadSource(OpBuilder &builder, const PaddedImage &image,
                               values);
 }
 
-bool isFixedIndex(const PaddedImage &image, ArrayRef<AffineValueMap> maps,
-                  unsigned d, AffineForOp loop) {
-  AffineValueMap first = maps.front();
-  return !image.hasBorder(d) && llvm::all_of(maps, [&](AffineValueMap map) {
-    return map.getResult(d) == first.getResult(d) &&
-           llvm::equal(map.getOperands(), first.getOperands());
-  }) && llvm::none_of(first.getOperands(), [&](Value operand) {
-    return first.isFunctionOf(d, operand) && !isOutside(operand, loop);
+SmallVector<bool, 4> findFixedIndices(const PaddedImage &image,
+                                      AffineForOp loop) {
+  AffineValueMap first = image.maps.front();
+  SmallVector<bool, 4> isFixed;
+  for (unsigned d = 0; d < image.box.size(); ++d) {
+    bool isAlike = llvm::all_of(image.maps, [&](AffineValueMap map) {
+      return map.getResult(d) == first.getResult(d) &&
+             llvm::equal(map.getOperands(), first.getOperands());
+    });
+    bool isMoving = llvm::any_of(first.getOperands(), [&](Value operand) {
+      return first.isFunctionOf(d, operand) && !isOutside(operand, loop);
+    });
+    isFixed.push_back(!image.hasBorder(d) && isAlike && !isMoving);
+  }
+  return isFixed;
+}
+
+bool movesFixedIndex(const PaddedImage &image, ArrayRef<bool> isFixed,
+                     AffineForOp loop) {
+  AffineValueMap first = image.maps.front();
+  return llvm::any_of(llvm::seq<unsigned>(0, isFixed.size()), [&](unsigned d) {
+    return isFixed[d] && first.isFunctionOf(d, loop.getInductionVar());
   });
+}
+
+void emitFill(OpBuilder builder, const PaddedImage &image, Value buffer,
+              ArrayRef<Range> filled) {
+  Location loc = AffineStoreOp(image.fills.front()).getLoc();
+  SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
+  AffineStoreOp::create(builder, loc, image.padding(), buffer, ivs);
 }
 
 void emitCopy(OpBuilder builder, const PaddedImage &image, Value buffer,

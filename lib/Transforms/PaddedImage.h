@@ -29,6 +29,8 @@ struct PaddedImage {
   mlir::affine::AffineStoreOp copy;
   mlir::affine::AffineLoadOp source;
   llvm::SmallVector<mlir::affine::AffineLoadOp, 4> reads;
+  /// The indices of each read.
+  llvm::SmallVector<mlir::affine::AffineValueMap, 4> maps;
   /// The nests of the copy and of the reads.
   mlir::Operation *copyNest = nullptr;
   mlir::affine::AffineForOp consumer;
@@ -62,22 +64,23 @@ std::optional<PaddedImage> matchPaddedImage(mlir::Operation *alloc);
 /// consumer is done.
 bool isSourceKept(const PaddedImage &image);
 
-/// A loop over each range, at the builder, which is left in the innermost;
-/// gives their variables.
-llvm::SmallVector<mlir::Value, 4> emitLoops(mlir::OpBuilder &builder,
-                                            mlir::Location loc,
-                                            llvm::ArrayRef<Range> ranges);
-
 /// Loads from the source of the copy what the image has at `indices`, a map of
 /// `operands`, which lie in the box.
 mlir::Value loadSource(mlir::OpBuilder &builder, const PaddedImage &image,
                        mlir::AffineMap indices, mlir::ValueRange operands);
 
-/// True if dimension `d` of the image is one without a border, of which all
-/// reads, at `maps`, have the same index, from outside of `loop`.
-bool isFixedIndex(const PaddedImage &image,
-                  llvm::ArrayRef<mlir::affine::AffineValueMap> maps, unsigned d,
-                  mlir::affine::AffineForOp loop);
+/// For each dimension, if it is one without a border of which all reads have
+/// the same index, from outside of `loop`.
+llvm::SmallVector<bool, 4> findFixedIndices(const PaddedImage &image,
+                                            mlir::affine::AffineForOp loop);
+
+/// True if `loop` moves one of the indices that stand still inside of it.
+bool movesFixedIndex(const PaddedImage &image, llvm::ArrayRef<bool> isFixed,
+                     mlir::affine::AffineForOp loop);
+
+/// Fills a part of a buffer with the padding of the image.
+void emitFill(mlir::OpBuilder builder, const PaddedImage &image,
+              mlir::Value buffer, llvm::ArrayRef<Range> filled);
 
 /// Copies a part of the image to the indices `copied` of a buffer, whose first
 /// element has the place `begin`, a map of `operands`, in the image.

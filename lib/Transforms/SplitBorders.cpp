@@ -25,7 +25,6 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
-#include "Analysis/Aliasing.h"
 #include "Analysis/Contraction.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
@@ -35,7 +34,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace polynest {
@@ -83,9 +81,9 @@ struct Decision {
   /// What the pieces read.
   double borderElements = 0;
   /// The last of the loops around that have an image each, if there are any,
-  /// and the places that reads have in the buffer.
+  /// and the dimensions of which such an image has a single index.
   AffineForOp images;
-  SmallVector<AffineValueMap, 4> maps;
+  SmallVector<bool, 4> isFixed;
 };
 } // namespace
 
@@ -93,16 +91,13 @@ struct Decision {
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// How `read` moves along dimension `d` with the outermost of `loops` that
-/// moves it; sets `rows` to that or fails where `rows` is another one.
-static std::optional<WindowIndex> findWindowIndex(AffineLoadOp read, unsigned d,
+/// How the read at `map` moves along dimension `d` with the outermost of
+/// `loops` that moves it; sets `rows` to that or fails where `rows` is another
+/// one.
+static std::optional<WindowIndex> findWindowIndex(const AffineValueMap &map,
+                                                  unsigned d,
                                                   ArrayRef<AffineForOp> loops,
                                                   AffineForOp &rows) {
-  SmallVector<Access, 1> accesses;
-  collectAccesses(read, accesses);
-  if (accesses.size() != 1 || !accesses[0].isAffine())
-    return std::nullopt;
-  const AffineValueMap &map = accesses[0].map;
   SmallVector<int64_t, 8> flat = getCoefficients(map, d);
   if (flat.empty())
     return std::nullopt;
@@ -146,21 +141,16 @@ static unsigned getContiguousDim(MemRefType type) {
 static bool isTurnedForLanes(const PaddedImage &image,
                              ArrayRef<AffineForOp> loops) {
   unsigned d = getContiguousDim(image.type());
-  SmallVector<Access, 2> accesses;
+  SmallVector<Access, 1> accesses;
   collectAccesses(image.source, accesses);
   if (!image.loops[d] || getStride(accesses[0], image.loops[d]) == 1)
     return false;
-  for (AffineLoadOp read : image.reads) {
-    accesses.clear();
-    collectAccesses(read, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine())
-      return true;
-    for (Value operand : accesses[0].map.getOperands())
-      if (accesses[0].map.isFunctionOf(d, operand) &&
-          llvm::is_contained(loops, getForInductionVarOwner(operand)))
-        return true;
-  }
-  return false;
+  return llvm::any_of(image.maps, [&](AffineValueMap map) {
+    return llvm::any_of(map.getOperands(), [&](Value operand) {
+      return map.isFunctionOf(d, operand) &&
+             llvm::is_contained(loops, getForInductionVarOwner(operand));
+    });
+  });
 }
 
 /// The border of dimension `d` as the nest reads it; none where it has no
@@ -169,9 +159,9 @@ static std::optional<Border> findBorder(const PaddedImage &image, unsigned d,
                                         ArrayRef<AffineForOp> loops) {
   Border border;
   border.dim = d;
-  for (AffineLoadOp read : image.reads) {
+  for (const AffineValueMap &map : image.maps) {
     std::optional<WindowIndex> index =
-        findWindowIndex(read, d, loops, border.rows);
+        findWindowIndex(map, d, loops, border.rows);
     if (!index)
       return std::nullopt;
     border.indices.push_back(*index);
@@ -236,34 +226,21 @@ static void listPieces(Decision &decision) {
   }
 }
 
-/// The loop that stands alone in `loop`.
-static AffineForOp getInside(AffineForOp loop) {
-  return cast<AffineForOp>(loop.getBody()->front());
-}
-
 /// Finds the loops around the rows that have an image each: all of them, none
 /// of which would copy anything twice.
 static void findImages(Decision &decision, ArrayRef<AffineForOp> loops) {
-  for (AffineLoadOp read : decision.image.reads) {
-    SmallVector<Access, 1> accesses;
-    collectAccesses(read, accesses);
-    decision.maps.push_back(accesses[0].map);
-  }
-  unsigned count = 0;
-  while (count < loops.size() && loops[count] != decision.borders.front().rows)
-    ++count;
-  if (count == 0 || count == loops.size())
+  const PaddedImage &image = decision.image;
+  AffineForOp rows = decision.borders.front().rows;
+  ArrayRef<AffineForOp> around =
+      loops.take_while([&](AffineForOp loop) { return loop != rows; });
+  SmallVector<bool, 4> isFixed = findFixedIndices(image, rows);
+  if (around.empty() || llvm::any_of(around, [&](AffineForOp loop) {
+        return !movesFixedIndex(image, isFixed, loop) ||
+               getTripCount(loop) == uint64_t(1);
+      }))
     return;
-  for (AffineForOp loop : loops.take_front(count)) {
-    bool isMoving = false;
-    for (unsigned d = 0; d < decision.image.box.size(); ++d)
-      isMoving |=
-          isFixedIndex(decision.image, decision.maps, d, loops[count]) &&
-          decision.maps.front().isFunctionOf(d, loop.getInductionVar());
-    if (!isMoving || getTripCount(loop) == uint64_t(1))
-      return;
-  }
-  decision.images = loops[count - 1];
+  decision.images = around.back();
+  decision.isFixed = isFixed;
 }
 
 static double countElements(const Piece &piece) {
@@ -327,24 +304,18 @@ static double countReads(const PaddedImage &image) {
 // Transform
 //===----------------------------------------------------------------------===//
 
-/// True for dimensions of which a buffer of one image has a single index.
-static bool isOfOneImage(const Decision &decision, unsigned d) {
-  return decision.images && isFixedIndex(decision.image, decision.maps, d,
-                                         getInside(decision.images));
-}
-
-/// A padded buffer of what the piece reads, filled and copied; ivs are those of
-/// a copy of the consumer.
+/// A padded buffer of what the piece reads, filled and copied; `mapping` leads
+/// to loops of a copy of the consumer.
 static Value emitBuffer(OpBuilder builder, const Decision &decision,
                         const Piece &piece, const IRMapping &mapping) {
   const PaddedImage &image = decision.image;
-  AffineValueMap place = decision.maps.front();
+  AffineValueMap place = image.maps.front();
   SmallVector<int64_t, 4> sizes;
   SmallVector<Range, 4> filled, copied;
   SmallVector<AffineExpr, 4> begin;
   for (unsigned d = 0; d < piece.reads.size(); ++d) {
     Range reads = piece.reads[d], box = image.box[d];
-    if (isOfOneImage(decision, d)) {
+    if (decision.isFixed[d]) {
       sizes.push_back(1);
       copied.push_back({0, 1});
       begin.push_back(place.getResult(d));
@@ -360,12 +331,7 @@ static Value emitBuffer(OpBuilder builder, const Decision &decision,
   MemRefType type = MemRefType::Builder(image.type()).setShape(sizes);
   Value buffer = memref::AllocOp::create(builder, old.getLoc(), type,
                                          old.getAlignmentAttr());
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    Location loc = AffineStoreOp(image.fills.front()).getLoc();
-    SmallVector<Value, 4> ivs = emitLoops(builder, loc, filled);
-    AffineStoreOp::create(builder, loc, image.padding(), buffer, ivs);
-  }
+  emitFill(builder, image, buffer, filled);
   if (llvm::any_of(copied,
                    [](const Range &range) { return range.size() == 0; }))
     return buffer;
@@ -407,7 +373,7 @@ static void apply(Decision &decision) {
       auto [map, operands] = getPlace(copy);
       SmallVector<AffineExpr, 4> indices;
       for (unsigned d = 0; d < piece.reads.size(); ++d)
-        indices.push_back(isOfOneImage(decision, d)
+        indices.push_back(decision.isFixed[d]
                               ? builder.getAffineConstantExpr(0)
                               : map.getResult(d) - piece.reads[d].low);
       movePlace(copy, buffer,
@@ -516,10 +482,10 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
       if (loop == decision.borders.back().rows)
         break;
     }
-    findImages(decision, loops);
+    decision.isFixed.assign(type.getRank(), false);
     // Products want all images in one block.
-    if (succeeded(product))
-      decision.images = {};
+    if (failed(product))
+      findImages(decision, loops);
     return {};
   }
 };
