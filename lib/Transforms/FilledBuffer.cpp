@@ -58,8 +58,7 @@ bool findSweeps(FilledBuffer &buffer) {
   collectAccesses(buffer.store, accesses);
   if (accesses.size() != 1 || !accesses[0].isAffine())
     return false;
-  for (AffineForOp loop : getLoopsAround(buffer.store, buffer.root))
-    buffer.loops.push_back(loop);
+  buffer.loops = getLoopsAround(buffer.store, buffer.root);
   if (buffer.loops.empty())
     return false;
   AffineValueMap &map = accesses[0].map;

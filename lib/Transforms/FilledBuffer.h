@@ -23,7 +23,7 @@ struct FilledBuffer {
   mlir::affine::AffineForOp root;
   /// Where findSweeps succeeds: the loops around the store from `root` inwards,
   /// and the dimension that each sweeps.
-  llvm::SmallVector<mlir::affine::AffineForOp, 4> loops;
+  llvm::SmallVector<mlir::affine::AffineForOp, 6> loops;
   llvm::SmallVector<unsigned, 4> dimOf;
 };
 

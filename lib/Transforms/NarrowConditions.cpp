@@ -4,14 +4,16 @@
 // What: a comparison of two sums of indices, such as that of a causal mask, in
 // 64 bits becomes one of their difference with a constant, in 32 bits; one of
 // widened floats, such as that of a tensor with a number, becomes one of what
-// was widened. Legal when: both sides are affine in indices, and the difference
-// is known to fit 32 bits, signed comparisons and equality alone; or both
-// floats were widened from one type, which changes neither order nor NaN, or
-// one is a constant. Between a constant that the narrow type does not have and
-// the next below it that it has lies no narrow number, so that all but equality
-// compare with that. Profitable: lanes hold twice as many numbers, as many as
-// of the f32 that the mask hides; of two sums one is left. Limits: indices of
-// loops of unknown length have no range. Cost: linear in operations.
+// was widened.
+// Legal when: both sides are affine in indices, and the difference is known to
+// fit 32 bits, signed comparisons and equality alone; or both floats were
+// widened from one type, which changes neither order nor NaN, or one is a
+// constant. Between a constant that the narrow type does not have and the next
+// below it that it has lies no narrow number, so that all but equality compare
+// with that.
+// Profitable: lanes hold twice as many numbers, as many as of the f32 that the
+// mask hides; of two sums one is left. Limits: indices of loops of unknown
+// length have no range. Cost: linear in operations.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"

@@ -17,14 +17,17 @@
 // Profitable when: the result is at least `threshold-kib` large, the usable
 // share of the last-level cache, so that ordinary stores would leave little of
 // it there, and the nest writes no small part of that (a border of an image);
-// nothing else in the function reads it; each store fills whole lines, or
-// the loop around the stores fills what it steps over in few streams, so that
-// whole lines are written together (Intel 64 and IA-32 Architectures
-// Optimization Reference Manual, "Non-temporal stores"; Software Optimization
-// Guide for AMD Family 19h, "Write-combining"). Limits: results only, as
-// temporaries are read soon; static rows that are no whole number of vectors
-// keep ordinary stores, as do nests below the top of the function. Cost: linear
-// in nests and uses of results; a streamed nest doubles in code.
+// nothing else in the function reads it; each store fills whole lines, or the
+// loop around the stores fills what it steps over in few streams, so that whole
+// lines are written together (Intel 64 and IA-32 Architectures Optimization
+// Reference Manual, "Non-temporal stores"; Software Optimization Guide for AMD
+// Family 19h, "Write-combining").
+// Limits: results only, as temporaries are read soon; nests at the top of the
+// function. Rows that are no whole number of vectors keep ordinary stores where
+// their length is not known, vectors are no whole lines, or the loop along them
+// is short or may not begin elsewhere.
+// Cost: linear in nests and uses of results; a streamed nest doubles in code,
+// and loops that begin elsewhere have three iterations behind them.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -187,22 +190,20 @@ static std::optional<double> countWritten(ArrayRef<AffineVectorStoreOp> stores,
   double bytes = 0;
   for (AffineVectorStoreOp store : stores) {
     double written = double(getVectorBytes(store));
-    for (Operation *op = store; op != nest;) {
-      op = op->getParentOp();
-      std::optional<uint64_t> trips = 1;
-      if (auto loop = dyn_cast<AffineForOp>(op)) {
-        trips = getTripCount(loop);
-      } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
-        std::optional<SmallVector<int64_t, 8>> ranges =
-            loop.getConstantRanges();
-        if (!ranges)
-          return std::nullopt;
-        for (auto [range, step] : llvm::zip(*ranges, loop.getSteps()))
-          *trips *= uint64_t(llvm::divideCeil(range, step));
+    SmallVector<Operation *> loops;
+    getEnclosingAffineLoops(store, loops, nest);
+    for (Operation *op : loops) {
+      SmallVector<uint64_t, 4> counts;
+      if (auto parallel = dyn_cast<AffineParallelOp>(op)) {
+        counts = getTripCounts(parallel).value_or(counts);
+      } else if (std::optional<uint64_t> trips =
+                     getTripCount(cast<AffineForOp>(op))) {
+        counts.push_back(*trips);
       }
-      if (!trips)
+      if (counts.empty())
         return std::nullopt;
-      written *= double(*trips);
+      for (uint64_t count : counts)
+        written *= double(count);
     }
     bytes += written;
   }
@@ -290,8 +291,7 @@ static bool isElementwise(AffineForOp loop) {
     if (isa<AffineVectorLoadOp, AffineVectorStoreOp>(op)) {
       SmallVector<Access, 1> accesses;
       collectAccesses(&op, accesses);
-      if (accesses.size() != 1 || !accesses[0].isAffine() ||
-          getStridePerUnit(accesses[0], iv) != 1)
+      if (accesses.size() != 1 || getStridePerUnit(accesses[0], iv) != 1)
         return false;
     } else if (llvm::is_contained(op.getOperands(), iv) || op.getNumRegions() ||
                op.getNumResults() != 1 ||
@@ -312,27 +312,22 @@ static bool isElementwise(AffineForOp loop) {
 static std::optional<AffineValueMap> getLead(const AffineValueMap &address,
                                              AffineForOp loop, int64_t lanes,
                                              int64_t elementBytes) {
-  if (address.getNumSymbols() != 0)
+  SmallVector<int64_t, 8> flat = getCoefficients(address, 0), parts;
+  if (flat.empty() || address.getNumSymbols() != 0)
     return std::nullopt;
-  AffineExpr bytes = address.getAffineMap().getResult(0);
   SmallVector<Value> operands;
-  SmallVector<AffineExpr> dims;
-  for (Value operand : address.getOperands()) {
+  int64_t first = flat.back();
+  for (auto [operand, factor] : llvm::zip(address.getOperands(), flat)) {
     if (operand == loop.getInductionVar()) {
-      dims.push_back(getAffineConstantExpr(loop.getConstantLowerBound(),
-                                           loop.getContext()));
+      first += factor * loop.getConstantLowerBound();
       continue;
     }
     if (!loop.isDefinedOutsideOfLoop(operand))
       return std::nullopt;
-    dims.push_back(getAffineDimExpr(operands.size(), loop.getContext()));
     operands.push_back(operand);
+    parts.push_back(factor);
   }
-  bytes = bytes.replaceDimsAndSymbols(dims, {});
-  SmallVector<int64_t> parts;
-  if (failed(getFlattenedAffineExpr(bytes, operands.size(), 0, &parts)) ||
-      parts.size() != operands.size() + 1)
-    return std::nullopt;
+  parts.push_back(first);
   // Without factors below 0: affine.for folds remainders of negative multiples
   // of a variable with constant bounds wrongly (LLVM 22.1).
   AffineExpr lead = getAffineConstantExpr(0, loop.getContext());

@@ -3,16 +3,17 @@
 //
 // What: a nest that fills a private buffer or a result with one value, most of
 // which the next nest overwrites, fills the rest alone: of a padded image its
-// border, in one nest for each side that has one. Legal when: the nest stores
-// the value to each element once and does nothing else; what touches the buffer
-// next, in the same block, is a nest that stores to each element of a box whose
-// bounds are known, under no condition, and reads nothing of the buffer.
-// Elements of the box are then written before they are read, the others as
-// before. Profitable when: the border takes at most half of the cache lines,
-// and all of the buffer some KiB. Limits: boxes of constant bounds; a dimension
-// of dynamic size is overwritten as a whole, by a loop with the bounds of the
-// fill's. One box for each fill. Cost: operations behind each fill until the
-// buffer is touched.
+// border, in one nest for each side that has one.
+// Legal when: the nest stores the value to each element once and does nothing
+// else; what touches the buffer next, in the same block, is a nest that stores
+// to each element of a box whose bounds are known, under no condition, and
+// reads nothing of the buffer. Elements of the box are then written before they
+// are read, the others as before.
+// Profitable when: the border takes at most half of the cache lines, and all of
+// the buffer some KiB.
+// Limits: boxes of constant bounds; a dimension of dynamic size is overwritten
+// as a whole, by a loop with the bounds of the fill's. One box for each fill.
+// Cost: operations behind each fill until the buffer is touched.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -209,15 +210,13 @@ static SmallVector<Side, 6> findBox(const Fill &fill, AffineForOp nest,
     box[i] = *side;
   }
   // Nothing but loops that run stands around the store.
-  for (Operation *parent = access.op->getParentOp();;
-       parent = parent->getParentOp()) {
-    auto loop = dyn_cast<AffineForOp>(parent);
-    if (!loop ||
-        (!unbounded.contains(loop) && getTripCount(loop).value_or(0) == 0))
-      return {};
-    if (loop == nest)
-      return box;
-  }
+  SmallVector<AffineForOp, 6> around = getLoopsAround(access.op, nest);
+  auto mayStandStill = [&](AffineForOp loop) {
+    return !unbounded.contains(loop) && getTripCount(loop).value_or(0) == 0;
+  };
+  if (around.empty() || llvm::any_of(around, mayStandStill))
+    return {};
+  return box;
 }
 
 //===----------------------------------------------------------------------===//
