@@ -543,7 +543,7 @@ def lib() -> ctypes.CDLL:
             if _LOADED is None:
                 before = _mapped_files()
                 loaded = _load(candidate_paths())
-                _FILES.update(_mapped_files() - before)
+                _AREAS.extend(_unwritten_areas(_mapped_files() - before))
                 # The linker has read all tables of symbols.
                 release_pages()
                 _LOADED = loaded
@@ -552,8 +552,9 @@ def lib() -> ctypes.CDLL:
 
 # -- memory of the compiler's files --------------------------------------------
 
-# Those that came with the library, which is never unloaded.
-_FILES: set[str] = set()
+# Where mappings of those that came with the library, which is never unloaded,
+# begin, and their bytes.
+_AREAS: list[tuple[int, int]] = []
 _COMPILER_FILE = re.compile(r"/lib(polynest|MLIR|LLVM)[^/]*$")
 _MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+)(?: +\S+){3} *(.*)")
 _MADV_DONTNEED = 4  # of Linux, asm-generic/mman-common.h
@@ -572,31 +573,36 @@ def _mapped_files() -> set[str]:
     }
 
 
-def release_pages() -> int:
-    """Takes pages of the compiler's files out of this process's memory, some 70
-    MiB after loading and after compiling; what is used again is mapped again
-    from the system's cache of files. Only of mappings that cannot be written and
-    in which nothing was: neither data nor what the linker has patched. Gives
-    their number, 0 where the system has none of this."""
-    if not _FILES:
-        return 0
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = [ctypes.c_void_p, c_size_t, c_int]
-    done, area = 0, None
+def _unwritten_areas(files: set[str]) -> list[tuple[int, int]]:
+    """Mappings of files that cannot be written and in which nothing was: neither
+    data nor what the linker has patched. To ask the system takes 10 ms."""
     try:
         lines = Path("/proc/self/smaps").read_text().splitlines()
     except OSError:
-        return 0
+        return []
+    found, area = [], None
     for line in lines:
         mapping = _MAPPING.fullmatch(line)
         if mapping is not None:
-            begin, end, rights, path = mapping.groups()
-            plain = path in _FILES and "w" not in rights
-            area = (int(begin, 16), int(end, 16)) if plain else None
+            begin, end = (int(n, 16) for n in mapping.group(1, 2))
+            rights, path = mapping.group(3, 4)
+            plain = path in files and "w" not in rights
+            area = (begin, end - begin) if plain else None
         elif area is not None and line.split() == ["Anonymous:", "0", "kB"]:
-            begin, end = area
-            done += madvise(begin, end - begin, _MADV_DONTNEED) == 0
-    return done
+            found.append(area)
+    return found
+
+
+def release_pages() -> int:
+    """Takes pages of the compiler's files out of this process's memory, some 70
+    MiB after loading and after compiling; what is used again is mapped again
+    from the system's cache of files. Gives the number of mappings, 0 where the
+    system has none of this."""
+    if not _AREAS:
+        return 0
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = [ctypes.c_void_p, c_size_t, c_int]
+    return sum(madvise(*area, _MADV_DONTNEED) == 0 for area in _AREAS)
 
 
 def _load(paths: Iterable[str]) -> ctypes.CDLL:

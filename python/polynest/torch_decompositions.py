@@ -1561,13 +1561,13 @@ def _index_put(x, indices, values, accumulate=False):
     return aten.index_put.default(x, wrapped, values, accumulate)
 
 
-@functools.cache
 @_replaces(aten._neg_view.default)
 def _neg_view(x):
     """Of values there is no view that negates when it is read."""
     return -x
 
 
+@functools.cache
 def decomposition_table() -> dict:
     """The whole table, for aot_autograd."""
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table

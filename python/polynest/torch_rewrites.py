@@ -14,7 +14,6 @@ from typing import Any, Callable
 
 import torch
 import torch.fx
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.node import map_arg
 
 aten = torch.ops.aten
@@ -58,6 +57,8 @@ _SUM, _MEAN = 0, 1
 def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
     """Indices a bag, a number or its node, where all bags have as many: the
     offsets of a matrix of indices, one bag a row, are 0, n, 2n, ..."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
     if offsets.target is not aten.arange.start_step:
         return None
     given = (*offsets.args, 1)[:3]

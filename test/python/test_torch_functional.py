@@ -346,3 +346,7 @@ def test_views_that_negate():
         with torch.no_grad():
             expected = function(argument.clone())
             assert torch.equal(f(argument.clone()), expected)
+
+
+def test_rules_are_gathered_once():
+    assert decomposition_table() is decomposition_table()
