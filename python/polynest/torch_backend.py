@@ -2,10 +2,11 @@
 """The backend behind torch.compile(f, backend="polynest").
 
 What Dynamo found becomes functional graphs of ATen ops, for inference
-(torch_functional.py) and, by AOTAutograd, for training. Each graph is split into regions that are compiled and ops that stay
-with eager: polynest.explain(f)(*args) says which and why, for one call,
-polynest.report() for all that was compiled, and the logger "polynest" as it
-goes, at level INFO. Options are those of torch_options.py, for example
+(torch_functional.py) and, by AOTAutograd, for training. Each graph is split into
+regions that are compiled and ops that stay with eager: polynest.explain(f)(*args)
+says which and why, for one call, polynest.report() for all that was compiled,
+and the logger "polynest" as it goes, at level INFO. Options are those of
+torch_options.py, for example
 
     torch.compile(f, backend="polynest", options={"freeze": True})
 

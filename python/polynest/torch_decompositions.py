@@ -913,9 +913,8 @@ _TABLE[aten.adaptive_max_pool2d.default] = _adaptive_max_pool(2)
 _TABLE[aten.adaptive_max_pool3d.default] = _adaptive_max_pool(3)
 
 
-
-def _spatial(value, dims: int) -> list:
-    """An option of a pool, one number for each dimension."""
+def spatial(value, dims: int) -> list:
+    """An option of windows, one number for each dimension."""
     value = [value] if isinstance(value, int) else list(value)
     return value * dims if len(value) == 1 else value
 
@@ -933,9 +932,9 @@ def _window_places(x, counts, kernel, stride=(), padding=0, dilation=1, *_):
     or else the first of the greatest. One pass over all windows, tap by tap."""
     dims = len(counts)
     kernel, padding, dilation = (
-        _spatial(n, dims) for n in (kernel, padding, dilation)
+        spatial(n, dims) for n in (kernel, padding, dilation)
     )
-    stride = _spatial(stride, dims) if stride else kernel
+    stride = spatial(stride, dims) if stride else kernel
     sizes, pad, starts, firsts = x.shape[-dims:], [], [], []
     for d in range(dims):
         start = torch.arange(counts[d], dtype=torch.int32) * stride[d]
@@ -977,7 +976,7 @@ def _max_pool(pool, dims: int):
         if (
             all(isinstance(n, int) for n in known)
             and math.prod(sizes) < 2**31
-            and math.prod(_spatial(args[0], dims)) <= _MOST_TAPS
+            and math.prod(spatial(args[0], dims)) <= _MOST_TAPS
         ):
             return _window_places(x, out.shape[-dims:], *args)
         # torch-mlir's index of NaN and of -infinity is -1; eager's is that of

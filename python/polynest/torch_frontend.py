@@ -25,7 +25,7 @@ from torch.fx.passes.shape_prop import TensorMetadata
 
 from polynest import _lowering, torch_text, torch_unsigned
 from polynest.torch_repairs import ALLOCATION
-from polynest.torch_rewrites import BAG_ARGUMENTS, BAGS
+from polynest.torch_rewrites import BAGS, has_padded_bags
 
 aten = torch.ops.aten
 
@@ -172,7 +172,7 @@ def refusal(node: torch.fx.Node) -> str | None:
         return "which of equal elements comes first is eager's own"
     if _writes_by_mask(node):
         return "which value goes where depends on a mask"
-    if target in BAGS and _has_padded_bags(node):
+    if target in BAGS and has_padded_bags(node):
         return "torch-mlir forgets padding and weights of bags"
     if target._schema.is_mutable:
         return "the op writes to its input"
@@ -247,15 +247,6 @@ def _writes_by_mask(node: torch.fx.Node) -> bool:
     return any(
         i is not None and i.meta["val"].dtype in masks for i in node.args[1]
     ) and any(n != 1 for n in node.args[2].meta["val"].shape)
-
-
-def _has_padded_bags(node: torch.fx.Node) -> bool:
-    """Whether some rows of bags of embeddings count for none or in part."""
-    given = dict(zip(BAG_ARGUMENTS, node.args)) | dict(node.kwargs)
-    return (
-        given.get("padding_idx", -1) >= 0
-        or given.get("per_sample_weights") is not None
-    )
 
 
 _VIEWS = (
@@ -803,9 +794,7 @@ def _lower(
 
 
 def _lower_written(
-    graph: torch.fx.Graph,
-    entry: str,
-    locations: bool,
+    graph: torch.fx.Graph, entry: str, locations: bool
 ) -> dict | None:
     """The worker's answer to the graph as torch_text.py writes it; None where
     torch-mlir's importer has to be asked: it knows which ops torch-mlir has."""

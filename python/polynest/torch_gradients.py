@@ -16,6 +16,8 @@ from typing import Callable, Sequence
 
 import torch
 
+from polynest.torch_decompositions import spatial
+
 aten = torch.ops.aten
 
 TABLE: dict = {}
@@ -156,18 +158,13 @@ def _extent(count, size, kernel, stride, padding, padded):
     return end - begin
 
 
-def _numbers(value, dims: int) -> list:
-    value = list(value)
-    return value * dims if len(value) == 1 else value
-
-
 def _average_pool(dims: int) -> Callable:
     def backward(
         gradient, x, kernel, stride, padding, ceil_mode, padded, divisor
     ):
-        kernel = _numbers(kernel, dims)
-        stride = _numbers(stride, dims) if stride else kernel
-        padding = _numbers(padding, dims)
+        kernel = spatial(kernel, dims)
+        stride = spatial(stride, dims) if stride else kernel
+        padding = spatial(padding, dims)
         sizes, counts = x.shape[-dims:], gradient.shape[-dims:]
         if not _known(*sizes, *counts):
             return NotImplemented
@@ -417,7 +414,7 @@ def _convolution_backward(
     if not _known(*gradient.shape[1:], *x.shape[1:], *weight.shape):
         return NotImplemented
     stride, padding, dilation = (
-        _numbers(n, dims) for n in (stride, padding, dilation)
+        spatial(n, dims) for n in (stride, padding, dilation)
     )
     rule = stride, padding, dilation, groups
     # torch-mlir takes no unknown number of channels, which the batch is here: the

@@ -47,11 +47,24 @@ BAGS = (
     aten._embedding_bag.default,
     aten._embedding_bag_forward_only.default,
 )
-BAG_ARGUMENTS = (
+_BAG_ARGUMENTS = (
     "weight", "indices", "offsets", "scale_grad_by_freq", "mode", "sparse",
     "per_sample_weights", "include_last_offset", "padding_idx",
 )
 _SUM, _MEAN = 0, 1
+
+
+def _bag_arguments(node: torch.fx.Node) -> dict[str, Any]:
+    return dict(zip(_BAG_ARGUMENTS, node.args)) | dict(node.kwargs)
+
+
+def has_padded_bags(node: torch.fx.Node) -> bool:
+    """Whether some rows of bags of embeddings count for none or in part."""
+    given = _bag_arguments(node)
+    return (
+        given.get("padding_idx", -1) >= 0
+        or given.get("per_sample_weights") is not None
+    )
 
 
 def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
@@ -79,7 +92,7 @@ def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
 
 
 def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
-    given = dict(zip(BAG_ARGUMENTS, node.args)) | dict(node.kwargs)
+    given = _bag_arguments(node)
     mode = given.get("mode", _SUM)
     size = _bag_size(given["offsets"], given["indices"])
     used = list(node.users)
@@ -87,8 +100,7 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         size is None
         or any(u.target is not operator.getitem or u.args[1] for u in used)
         or given.get("include_last_offset", False)
-        or given.get("padding_idx", -1) >= 0
-        or given.get("per_sample_weights") is not None
+        or has_padded_bags(node)
         or mode not in (_SUM, _MEAN)
         # No op divides by a size that is not known yet.
         or (mode == _MEAN and type(size) is not int)

@@ -12,6 +12,7 @@ keeps for the other, are nobody's to write.
 
 from __future__ import annotations
 
+import copy
 import operator
 from typing import Any, Callable
 
@@ -103,13 +104,6 @@ def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
     return found
 
 
-def _is_number(node: torch.fx.Node) -> bool:
-    """Whether a node is a size that is not known."""
-    return frontend.is_symbolic_scalar(node) or isinstance(
-        node.meta.get("val"), torch.SymInt
-    )
-
-
 def separate(
     module: torch.fx.GraphModule, count: int | None, tracked: bool
 ) -> tuple[torch.fx.GraphModule, Callable[[Callable], Callable]] | None:
@@ -122,8 +116,8 @@ def separate(
         return None
     if not _shared(list(output.args[0])[:count]):
         return None
-    copy = torch.fx.GraphModule(module, _copied(module.graph))
-    output = next(iter(copy.graph.find_nodes(op="output")))
+    smaller = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
+    output = next(iter(smaller.graph.find_nodes(op="output")))
     results = list(output.args[0])
     chains = _shared(results[:count])
     replayed: dict[torch.fx.Node, None] = {}
@@ -133,10 +127,10 @@ def separate(
         for node in chain[1:]:
             replayed[node] = None
             for other in node.all_input_nodes:
-                if _is_number(other):
+                if frontend.is_symbolic_scalar(other):
                     needed[other] = None
     views = {c[-1] for c in chains}
-    ordered = _in_order(copy.graph, [c[0] for c in chains])
+    ordered = _in_order(smaller.graph, [c[0] for c in chains])
     # What the smaller graph gives: the other results, then what is needed.
     kept = [
         r for r in results if not isinstance(r, torch.fx.Node) or r not in views
@@ -156,7 +150,7 @@ def separate(
             new[value] = after.call_function(
                 aten.permute.default, (given[i], back)
             )
-    for node in copy.graph.nodes:
+    for node in smaller.graph.nodes:
         if node in replayed:
             new[node] = after.node_copy(node, lambda n: new[n])
             new[node].meta.clear()
@@ -167,8 +161,8 @@ def separate(
     output.meta.pop("desc", None)
     for node in reversed(replayed):
         if not node.users:
-            copy.graph.erase_node(node)
-    copy.recompile()
+            smaller.graph.erase_node(node)
+    smaller.recompile()
 
     def joined(function: Callable) -> Callable:
         def call(*arguments: Any) -> Any:
@@ -178,7 +172,7 @@ def separate(
 
         return call
 
-    return copy, joined
+    return smaller, joined
 
 
 def _in_order(
@@ -200,11 +194,3 @@ def _in_order(
             view.meta["val"] = value.permute(order)
         ordered[base] = view, [order.index(d) for d in range(len(order))]
     return ordered
-
-
-def _copied(graph: torch.fx.Graph) -> torch.fx.Graph:
-    copy = torch.fx.Graph()
-    new: dict[torch.fx.Node, torch.fx.Node] = {}
-    for node in graph.nodes:
-        new[node] = copy.node_copy(node, lambda n: new[n])
-    return copy
