@@ -754,6 +754,18 @@ static bool arePartsApart(const AddressPair &address, unsigned quotient,
                       address, loop);
 }
 
+/// True for one element whose indices, of which data may choose some, are
+/// values of their own.
+static bool hasIndexValues(const Access &access) {
+  return isa<memref::LoadOp, memref::StoreOp>(access.op);
+}
+
+static OperandRange getIndexValues(const Access &access) {
+  if (auto load = dyn_cast<memref::LoadOp>(access.op))
+    return load.getIndices();
+  return cast<memref::StoreOp>(access.op).getIndices();
+}
+
 namespace {
 /// What indices of accesses are while one loop runs, worked out once an access:
 /// each of them is compared with all others.
@@ -761,7 +773,8 @@ class LoopIndices {
 public:
   explicit LoopIndices(AffineForOp loop) : loop(loop) {}
 
-  /// True if some index that the two name of one memref is apart.
+  /// True if some index that the two name of one memref is apart. Both are
+  /// affine or have values for indices: a column, in rows that are looked up.
   bool areApart(const Access &a, const Access &b) {
     ArrayRef<std::optional<LoopIndex>> first = of(a), second = of(b);
     for (unsigned r = 0, e = first.size(); r != e; ++r)
@@ -778,46 +791,30 @@ private:
     auto [it, isNew] = known.try_emplace(&access);
     if (isNew) {
       it->second = std::make_unique<List>();
-      for (AffineExpr expr : access.map.getAffineMap().getResults())
-        it->second->push_back(getLoopIndex(expr, access.map, access.op, loop));
+      workOut(access, *it->second);
     }
     return *it->second;
   }
 
   using List = SmallVector<std::optional<LoopIndex>, 2>;
+
+  void workOut(const Access &access, List &indices) const {
+    if (access.isAffine()) {
+      for (AffineExpr expr : access.map.getAffineMap().getResults())
+        indices.push_back(getLoopIndex(expr, access.map, access.op, loop));
+      return;
+    }
+    for (Value index : getIndexValues(access)) {
+      std::optional<AffineValueMap> map = getAffineValue(index);
+      indices.push_back(
+          map ? getLoopIndex(map->getResult(0), *map, access.op, loop)
+              : std::nullopt);
+    }
+  }
+
   DenseMap<const Access *, std::unique_ptr<List>> known;
 };
 } // namespace
-
-/// The indices of an access some of which data may choose; empty for others.
-static OperandRange getChosenIndices(Operation *op) {
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return load.getIndices();
-  if (auto store = dyn_cast<memref::StoreOp>(op))
-    return store.getIndices();
-  return OperandRange(op->operand_end(), op->operand_end());
-}
-
-/// True if some index of two elements of one memref, of which data may choose
-/// others, is apart as above: a column, in rows that are looked up.
-static bool areChosenApart(const Access &a, const Access &b, AffineForOp loop) {
-  if (!a.memref || a.memref != b.memref || !hasInjectiveLayout(a.memref))
-    return false;
-  OperandRange first = getChosenIndices(a.op), second = getChosenIndices(b.op);
-  if (first.size() != second.size())
-    return false;
-  for (auto [x, y] : llvm::zip_equal(first, second)) {
-    std::optional<AffineValueMap> mapX = getAffineValue(x);
-    std::optional<AffineValueMap> mapY = getAffineValue(y);
-    if (!mapX || !mapY)
-      continue;
-    auto indexX = getLoopIndex(mapX->getResult(0), *mapX, a.op, loop);
-    auto indexY = getLoopIndex(mapY->getResult(0), *mapY, b.op, loop);
-    if (indexX && indexY && isIndexApart(*indexX, 1, *indexY, 1, loop))
-      return true;
-  }
-  return false;
-}
 
 /// True if the two surely touch different elements in any two iterations of one
 /// run of the loop: their memory is made in it, or some index moves further in
@@ -828,10 +825,10 @@ static bool touchApart(const Access &a, const Access &b, LoopIndices &indices) {
       getStorageKind(a.base) == StorageKind::Allocation &&
       loop->isAncestor(Value(a.base).getParentBlock()->getParentOp()))
     return true;
-  if (a.isAffine() && b.isAffine() && a.memref == b.memref &&
-      hasInjectiveLayout(a.memref) && indices.areApart(a, b))
-    return true;
-  if ((a.isIndirect || b.isIndirect) && areChosenApart(a, b, loop))
+  bool haveIndices = (a.isAffine() && b.isAffine()) ||
+                     (hasIndexValues(a) && hasIndexValues(b));
+  if (haveIndices && a.memref == b.memref && hasInjectiveLayout(a.memref) &&
+      indices.areApart(a, b))
     return true;
   AddressPair address = compareAddresses(a, b);
   if (address.kind == AddressPair::Anything)

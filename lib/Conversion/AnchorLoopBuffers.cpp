@@ -25,7 +25,6 @@
 #include "Support/Remark.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_ANCHORLOOPBUFFERS

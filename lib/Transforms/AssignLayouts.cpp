@@ -35,7 +35,6 @@
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
-#include "mlir/Dialect/Affine/Analysis/AffineStructures.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -421,11 +420,14 @@ private:
   void askFor(const Nest &nest);
   void spread();
   bool isChangeable(Value memref);
+  bool moveWithMaker(const Terms &terms);
   void reorderParallel(Nest &nest);
   void reorderReduction(Nest &nest);
 
   SmallVector<Nest, 0> nests;
   DenseMap<Value, bool> changeable;
+  /// Loops, and whether they make buffers.
+  DenseMap<Operation *, bool> makers;
   llvm::MapVector<Value, Wish> wishes;
   SmallVector<Value> fresh;
 };
@@ -501,20 +503,28 @@ void LayoutPlanner::askFor(const Nest &nest) {
         ask(access.memref, *dim, weight);
 }
 
+static bool makesBuffers(AffineForOp loop) {
+  return loop.getBody()
+      ->walk([](Operation *op) {
+        return isa<memref::AllocaOp, memref::AllocOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// True if a loop whose variable is in `terms` makes buffers, which hand values
 /// from one loop of its body to the next: it stays where it is and does not run
 /// in lanes, and what is contiguous along it would be met element by element.
-static bool makesBuffers(const Terms &terms) {
-  return llvm::any_of(terms, [](const auto &term) {
+bool LayoutPlanner::moveWithMaker(const Terms &terms) {
+  return llvm::any_of(terms, [&](const auto &term) {
     AffineForOp loop = getForInductionVarOwner(term.first);
-    return loop && mayRunTwice(loop) &&
-           loop.getBody()
-               ->walk([](Operation *op) {
-                 return isa<memref::AllocaOp, memref::AllocOp>(op)
-                            ? WalkResult::interrupt()
-                            : WalkResult::advance();
-               })
-               .wasInterrupted();
+    if (!loop || !mayRunTwice(loop))
+      return false;
+    auto [entry, isNew] = makers.try_emplace(loop, false);
+    if (isNew)
+      entry->second = makesBuffers(loop);
+    return entry->second;
   });
 }
 
@@ -535,7 +545,7 @@ void LayoutPlanner::spread() {
         if (!access.isAffine() || access.memref != from)
           continue;
         std::optional<Terms> terms = getTerms(access, wish.dim);
-        if (!terms || terms->empty() || makesBuffers(*terms))
+        if (!terms || terms->empty() || moveWithMaker(*terms))
           continue;
         for (const Access &other : nest->accesses) {
           if (!other.isAffine() || wishes.count(other.memref))

@@ -18,12 +18,11 @@
 // Profitable when: a contraction is among the nests, each keeps rows and
 // columns for its tiles, rows of what shrinks are reduced, what shrinks does
 // not fit one core's cache or a mask hides columns of it but a small block does
-// not outgrow it many times, its traffic is more
-// than that of the operands that blocks read more often than nests that stand
-// alone, and there are blocks for a few cores; sizes that are not known are
-// taken for large ones. Limits: loops from 0 by steps of 1, the same number of
-// times in each iteration around them. Cost: linear in nodes and edges,
-// quadratic in the nests of one chain.
+// not outgrow it many times, its traffic is more than that of the operands that
+// blocks read more often than nests that stand alone, and there are blocks for
+// a few cores; sizes that are not known are taken for large ones. Limits: loops
+// from 0 by steps of 1, the same number of times in each iteration around them.
+// Cost: linear in nodes and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"

@@ -1305,10 +1305,11 @@ struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
       return;
     }
     if (trimsEnd) {
-      for (MaskedProduct &product : analysis.products)
-        keepProducts(product, mask.end, getUpper(product.loop),
-                     findBlocks(product, block, mask.end,
-                                getUpper(product.loop), cores));
+      for (MaskedProduct &product : analysis.products) {
+        Bound end = getUpper(product.loop);
+        keepProducts(product, mask.end, end,
+                     findBlocks(product, block, mask.end, end, cores));
+      }
       for (AffineForOp column : analysis.columns)
         column.setUpperBound(mask.end.operands, mask.end.map);
     }

@@ -11,15 +11,15 @@
 // order of accumulation is free (numerics (a); products summed there become
 // fused, numerics (b)); bounds and conditions inside do not depend on it; all
 // that depends on it is elementwise, a load, a store (of whole rows, where data
-// choose them), an assertion, or a select
-// of values that may be computed without asking. A vector is moved back only
-// where running an iteration twice changes nothing. Profitable when: the cost
-// of the vector code, counted in operations with memory accesses weighed by how
-// their lanes lie (contiguous 1, strided s in one row 2 s - 1, lane by lane 2
-// an element), is below that of the scalar code with its own loops vectorized
-// at best. One choice for each nest, by dynamic programming over the tree of
-// loops. Limits: one upper bound that is not a whole number of vectors away; no
-// masks; conditions that depend on the loop only without memory accesses.
+// choose them), an assertion, or a select of values that may be computed
+// without asking. A vector is moved back only where running an iteration twice
+// changes nothing. Profitable when: the cost of the vector code, counted in
+// operations with memory accesses weighed by how their lanes lie (contiguous 1,
+// strided s in one row 2 s - 1, lane by lane 2 an element), is below that of
+// the scalar code with its own loops vectorized at best. One choice for each
+// nest, by dynamic programming over the tree of loops. Limits: one upper bound
+// that is not a whole number of vectors away; no masks; conditions that depend
+// on the loop only without memory accesses.
 // Cost: operations of the nest times its depth; one dependence question a loop
 // that would be worth it.
 //===----------------------------------------------------------------------===//
@@ -628,21 +628,29 @@ static int64_t chooseBlock(AffineForOp across, int64_t bits) {
   return std::min(block, kept - kept % leastOfBlock);
 }
 
-/// The loops of a plan that should trade places: as they are, more accesses go
-/// through squares than would then.
-static AffineForOp findLoopToSwap(const VectorPlan &plan,
-                                  DependenceAnalysis &dependences) {
+/// The loop that stands alone in that of a plan and turns squares; null if none
+/// does.
+static AffineForOp getSquareLoop(const VectorPlan &plan) {
   AffineForOp loop = plan.loop;
   auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
   if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
       loop.getNumResults() || inner.getNumResults() ||
-      plan.width > maxSquareLanes)
+      !plan.facts.squares.contains(inner) || plan.width > maxSquareLanes)
     return {};
-  auto squares = plan.facts.squares.find(inner);
-  if (squares == plan.facts.squares.end() ||
-      size_t(llvm::count_if(*inner.getBody(), [&](Operation &op) {
-        return movesAlongLanes(&op, loop);
-      })) >= squares->second.size())
+  return inner;
+}
+
+/// The inner loop of a plan whose loops should trade places: as they are, more
+/// accesses go through squares than would then.
+static AffineForOp findLoopToSwap(const VectorPlan &plan,
+                                  DependenceAnalysis &dependences) {
+  AffineForOp inner = getSquareLoop(plan);
+  if (!inner)
+    return {};
+  size_t others = llvm::count_if(*inner.getBody(), [&](Operation &op) {
+    return movesAlongLanes(&op, plan.loop);
+  });
+  if (others >= plan.facts.squares.at(inner).size())
     return {};
   return dependences.loopIsParallel(inner) ? inner : AffineForOp();
 }
@@ -652,12 +660,8 @@ static AffineForOp findLoopToSwap(const VectorPlan &plan,
 /// Of both, that of the stores is the inner one.
 static std::optional<SquareOrder>
 findSquareOrder(const VectorPlan &plan, DependenceAnalysis &dependences) {
-  AffineForOp loop = plan.loop;
-  auto inner = dyn_cast<AffineForOp>(loop.getBody()->front());
-  if (!inner || inner->getNextNode() != loop.getBody()->getTerminator() ||
-      loop.getNumResults() || inner.getNumResults() ||
-      !plan.facts.squares.contains(inner) || plan.width > maxSquareLanes ||
-      !inner.hasConstantLowerBound() ||
+  AffineForOp loop = plan.loop, inner = getSquareLoop(plan);
+  if (!inner || !inner.hasConstantLowerBound() ||
       llvm::none_of(*inner.getBody(),
                     [&](Operation &op) { return movesAlongLanes(&op, loop); }))
     return std::nullopt;
@@ -1145,22 +1149,22 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
     for (AffineForOp root : roots) {
       SmallVector<VectorPlan, 0> found;
       SmallVector<std::pair<AffineForOp, std::string>> left;
-      NestPlanner(machine, sums, dependences).plan(root, found, left);
+      auto planNests = [&](ArrayRef<AffineForOp> nests) {
+        found.clear();
+        left.clear();
+        for (AffineForOp nest : nests)
+          NestPlanner(machine, sums, dependences).plan(nest, found, left);
+      };
+      planNests(root);
+      // Loops change where squares get another order; they are planned again.
       if (AffineForOp nest = swapAllSquares(root, found, dependences)) {
         root = nest;
-        found.clear();
-        left.clear();
-        NestPlanner(machine, sums, dependences).plan(root, found, left);
+        planNests(root);
       }
-      // Loops change where squares get another order; they are planned again.
       SmallVector<AffineForOp, 2> changed =
           orderAllSquares(root, found, dependences);
-      if (!changed.empty()) {
-        found.clear();
-        left.clear();
-        for (AffineForOp loop : changed)
-          NestPlanner(machine, sums, dependences).plan(loop, found, left);
-      }
+      if (!changed.empty())
+        planNests(changed);
       for (VectorPlan &plan : found)
         plans.push_back(std::move(plan));
       llvm::append_range(declined, left);

@@ -208,53 +208,37 @@ static std::optional<int64_t> getIndexDelta(Value index, Value iv,
   return std::nullopt;
 }
 
-LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
-                         const LaneLattice &lattice) {
-  MemRefType type = load.getMemRefType();
+/// True if lane l of what the indices name lies l elements after lane 0.
+static bool areInOneRow(MemRefType type, OperandRange indices, Value iv,
+                        const LaneFacts &facts, const LaneLattice &lattice) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (load.getIndices().empty() || !hasVectorLayout(type.getElementType()) ||
+  if (indices.empty() || !hasVectorLayout(type.getElementType()) ||
       failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return {};
-  for (Value index : load.getIndices().drop_back())
+    return false;
+  for (Value index : indices.drop_back())
     if (facts.isVarying(index))
-      return {};
-  if (getIndexDelta(load.getIndices().back(), iv, facts, lattice) != 1)
+      return false;
+  return getIndexDelta(indices.back(), iv, facts, lattice) == 1;
+}
+
+LaneAccess classifyLanes(memref::LoadOp load, Value iv, const LaneFacts &facts,
+                         const LaneLattice &lattice) {
+  if (!areInOneRow(load.getMemRefType(), load.getIndices(), iv, facts, lattice))
     return {};
   return {LaneForm::Contiguous, 1};
 }
 
 bool isRowOfLanes(memref::StoreOp store, Value iv, const LaneFacts &facts) {
-  MemRefType type = store.getMemRefType();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (store.getIndices().empty() || !hasVectorLayout(type.getElementType()) ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      strides.back() != 1 ||
-      llvm::any_of(store.getIndices().drop_back(),
-                   [&](Value index) { return facts.isVarying(index); }))
+  LaneLattice anywhere;
+  anywhere.step = getForInductionVarOwner(iv).getStepAsInt();
+  if (!areInOneRow(store.getMemRefType(), store.getIndices(), iv, facts,
+                   anywhere))
     return false;
   Value last = store.getIndices().back();
-  AffineForOp loop = getForInductionVarOwner(iv);
-  if (loop.getStepAsInt() != 1)
-    return false;
-  if (last == iv)
-    return true;
   auto apply = last.getDefiningOp<AffineApplyOp>();
-  if (!apply)
-    return false;
-  AffineValueMap map = getValueMap(apply);
-  SmallVector<int64_t, 8> flat = getCoefficients(map, 0);
-  if (flat.empty())
-    return false;
-  int64_t gain = 0;
-  for (auto [operand, factor] : llvm::zip(map.getOperands(), flat)) {
-    if (operand == iv)
-      gain += factor;
-    else if (facts.isVarying(operand))
-      return false;
-  }
-  return gain == 1;
+  return last == iv ||
+         (apply && !getCoefficients(getValueMap(apply), 0).empty());
 }
 
 //===----------------------------------------------------------------------===//
@@ -441,18 +425,16 @@ std::optional<TripInfo> getTripInfo(AffineForOp loop) {
   bool isExact = true;
   for (AffineExpr upper : bounds.upper) {
     AffineValueMap map = makeBound(bounds, upper - bounds.lower);
-    std::optional<int64_t> distance = constant(map);
+    if (std::optional<int64_t> distance = constant(map)) {
+      int64_t trips = *distance <= 0 ? 0 : (*distance - 1) / step + 1;
+      trip.most = trip.most ? std::min(*trip.most, trips) : trips;
+      trip.divisors.push_back(trips);
+      continue;
+    }
+    isExact = false;
     // What no step divides ends with a step of its own.
     int64_t divisor = map.getResult(0).getLargestKnownDivisor();
-    divisor = divisor % step == 0 ? divisor / step : 1;
-    if (distance) {
-      distance = *distance <= 0 ? 0 : (*distance - 1) / step + 1;
-      trip.most = trip.most ? std::min(*trip.most, *distance) : *distance;
-      divisor = *distance;
-    }
-    isExact &= distance.has_value();
-    trip.distances.push_back(distance);
-    trip.divisors.push_back(divisor);
+    trip.divisors.push_back(divisor % step == 0 ? divisor / step : 1);
   }
   if (isExact)
     trip.exact = trip.most;

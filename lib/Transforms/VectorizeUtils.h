@@ -72,10 +72,8 @@ struct TripInfo {
   /// Constant lower bound.
   std::optional<int64_t> start;
   /// For each result of the upper bound map, its distance from the lower bound
-  /// in iterations, where constant.
-  llvm::SmallVector<std::optional<int64_t>, 2> distances;
-  /// For each of them, a number that the distance is known to be a multiple of,
-  /// or to be at most 0.
+  /// in iterations where constant, or a number that it is known to be a
+  /// multiple of unless it is at most 0.
   llvm::SmallVector<int64_t, 2> divisors;
 };
 
