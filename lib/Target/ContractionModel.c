@@ -155,28 +155,38 @@ pn_model_depth_points(const pn_model_contraction_t *contraction) {
   return points;
 }
 
-static double product_of(const pn_model_loops_t *loops) {
+static int64_t assumed_trips(int64_t trips) {
+  return trips > 0 ? trips : unknown_trips;
+}
+
+/* Iterations of the `count` outermost loops. */
+static double product_of_outer(const pn_model_loops_t *loops, int32_t count) {
   double product = 1;
-  for (int32_t i = 0; i < loops->count; ++i)
-    product *= (double)(loops->trips[i] > 0 ? loops->trips[i] : unknown_trips);
+  for (int32_t i = 0; i < count; ++i)
+    product *= (double)assumed_trips(loops->trips[i]);
   return product;
+}
+
+static double product_of(const pn_model_loops_t *loops) {
+  return product_of_outer(loops, loops->count);
+}
+
+/* Blocks of a group. */
+static double count_blocks(const pn_model_loops_t *loops,
+                           const pn_model_block_t *block) {
+  return product_of_outer(loops, block->level) *
+         (double)ceil_div(assumed_trips(loops->trips[block->level]),
+                          block->tile);
 }
 
 /* Units of `unit` points over all blocks of a group. */
 static double count_units(const pn_model_loops_t *loops,
                           const pn_model_block_t *block, int64_t unit) {
-  double blocks = 1;
-  for (int32_t i = 0; i < block->level; ++i)
-    blocks *= (double)(loops->trips[i] > 0 ? loops->trips[i] : unknown_trips);
-  int64_t trips = loops->trips[block->level];
-  return blocks *
-         (double)padded_points(trips > 0 ? trips : unknown_trips, block->tile,
-                               block->inner, unit) /
+  return product_of_outer(loops, block->level) *
+         (double)padded_points(assumed_trips(loops->trips[block->level]),
+                               block->tile, block->inner, unit) /
          (double)unit;
 }
-
-static double count_blocks(const pn_model_loops_t *loops,
-                           const pn_model_block_t *block);
 
 /* Tiles of `mr` rows over all blocks, in the mean over the taps. */
 static double count_row_tiles(const pn_model_contraction_t *contraction,
@@ -189,17 +199,6 @@ static double count_row_tiles(const pn_model_contraction_t *contraction,
   for (int32_t i = 0; i < contraction->tap_count; ++i)
     tiles += ceil(rows * contraction->tap_rows[i] / mr);
   return blocks * tiles / contraction->tap_count;
-}
-
-/* Blocks of a group. */
-static double count_blocks(const pn_model_loops_t *loops,
-                           const pn_model_block_t *block) {
-  double blocks = 1;
-  for (int32_t i = 0; i < block->level; ++i)
-    blocks *= (double)(loops->trips[i] > 0 ? loops->trips[i] : unknown_trips);
-  int64_t trips = loops->trips[block->level];
-  return blocks *
-         (double)ceil_div(trips > 0 ? trips : unknown_trips, block->tile);
 }
 
 static int64_t share_bytes(const pn_target_cache_t *cache) {
@@ -226,22 +225,22 @@ static bool cut_as(const pn_model_loops_t *loops, int64_t asked, int64_t limit,
 /* Where cores have few blocks each, but all have one: cuts m in a few more, so
  * that all get as many, if that takes no more tiles. */
 static void even_out_rows(const pn_model_contraction_t *contraction,
-                          const pn_model_tile_t *tile, double batch,
                           pn_model_contraction_plan_t *plan) {
   if (contraction->m.count != 1 || contraction->m.trips[0] < 1)
     return;
-  int64_t trips = contraction->m.trips[0];
-  double others = batch * count_blocks(&contraction->n, &plan->n);
-  double tiles = count_units(&contraction->m, &plan->m, tile->mr);
+  int64_t trips = contraction->m.trips[0], mr = plan->tile.mr;
+  double others = (double)assumed_trips(contraction->batch) *
+                  count_blocks(&contraction->n, &plan->n);
+  double tiles = count_units(&contraction->m, &plan->m, mr);
   int64_t parts = ceil_div(trips, plan->m.tile);
   for (int64_t more = parts; more <= 2 * parts; ++more) {
     pn_model_block_t m;
-    int64_t rows = round_up(ceil_div(trips, more), tile->mr);
+    int64_t rows = round_up(ceil_div(trips, more), mr);
     if (fmod((double)more * others, contraction->cores) != 0 ||
         ceil_div(trips, rows) != more)
       continue;
     if (cut_exactly(&contraction->m, rows, &m) &&
-        count_units(&contraction->m, &m, tile->mr) <= tiles)
+        count_units(&contraction->m, &m, mr) <= tiles)
       plan->m = m;
     return;
   }
@@ -259,13 +258,12 @@ static bool is_known(const pn_model_loops_t *loops) {
 static double longest_share(const pn_model_contraction_t *contraction,
                             const pn_model_block_t *m,
                             const pn_model_block_t *n) {
-  double batch =
-      contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
   double cores = (double)max_i64(contraction->cores, 1);
-  double rows = batch * count_blocks(&contraction->m, m);
+  double rows = (double)assumed_trips(contraction->batch) *
+                count_blocks(&contraction->m, m);
   double all = product_of(&contraction->n), points = (double)n->points;
-  double whole = rows * floor(all / points);
-  double rest = all - floor(all / points) * points;
+  double full = floor(all / points), whole = rows * full;
+  double rest = all - full * points;
   double rounds = floor(whole / cores), left = whole - rounds * cores;
   double room = left > 0 ? (cores - left) * points : 0;
   double over = fmax(rows * rest - room, 0);
@@ -276,9 +274,9 @@ static double longest_share(const pn_model_contraction_t *contraction,
 /* Cuts n in somewhat smaller blocks where that leaves no core with much less to
  * do than others. */
 static void even_out_columns(const pn_model_contraction_t *contraction,
-                             int64_t unit, pn_model_contraction_plan_t *plan) {
+                             pn_model_contraction_plan_t *plan) {
   double longest = longest_share(contraction, &plan->m, &plan->n);
-  int64_t least = plan->n.points / 2;
+  int64_t least = plan->n.points / 2, unit = plan->tile.nr;
   for (int64_t most = plan->n.points - unit; most >= least; most -= unit) {
     pn_model_block_t n;
     if (!pn_model_cut_loops(&contraction->n, most, unit, &n) ||
@@ -304,8 +302,7 @@ static bool cut_result(const pn_model_core_t *core,
   int64_t elements = min_i64(l2 / 4, most_sum_bytes) / core->accumulator_bytes;
   int64_t packed = min_i64(l2 / 2, most_packed_bytes) /
                    (plan->k.points * core->accumulator_bytes);
-  double batch =
-      contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
+  double batch = (double)assumed_trips(contraction->batch);
   double wanted = 4 * (double)max_i64(contraction->cores, 1);
   for (;; elements /= 2) {
     int64_t rows = max_i64(most_rows, tile->mr);
@@ -326,10 +323,10 @@ static bool cut_result(const pn_model_core_t *core,
       continue;
     bool is_few = blocks < wanted;
     if (asked->rows == 0 && is_few && blocks > contraction->cores)
-      even_out_rows(contraction, tile, batch, plan);
+      even_out_rows(contraction, plan);
     if (asked->columns == 0 && is_few && blocks >= contraction->cores &&
         is_known(&contraction->n))
-      even_out_columns(contraction, tile->nr, plan);
+      even_out_columns(contraction, plan);
     return true;
   }
 }
@@ -370,10 +367,9 @@ static void cut_along_rows(const pn_model_core_t *core,
   const pn_model_loops_t points = pn_model_depth_points(contraction);
   double depth = product_of(&points);
   int64_t l2 = share_bytes(&core->caches[1]);
-  double batch =
-      contraction->batch > 0 ? (double)contraction->batch : unknown_trips;
-  double bytes = batch * product_of(&contraction->m) *
-                 product_of(&contraction->n) * core->accumulator_bytes;
+  double bytes = (double)assumed_trips(contraction->batch) *
+                 product_of(&contraction->m) * product_of(&contraction->n) *
+                 core->accumulator_bytes;
   pn_model_block_t m, n;
   if (!contraction->packs_ahead || (double)plan->k.points != depth ||
       depth * tile->cycles_per_k > most_written_cycles * tile->mr * tile->nr ||
@@ -588,7 +584,7 @@ static cut_list_t list_cuts(const pn_model_loops_t *loops, int64_t unit,
   int64_t inner = 1;
   for (int32_t i = 1; i < loops->count; ++i)
     inner *= max_i64(loops->trips[i], 1);
-  int64_t trips = loops->trips[0] > 0 ? loops->trips[0] : unknown_trips;
+  int64_t trips = assumed_trips(loops->trips[0]);
   int64_t quantum = unit / gcd_of(unit, inner);
   int64_t found[MAX_CUTS], count = 0, last = 0;
   for (int64_t parts = 1; parts <= trips && count < MAX_CUTS;

@@ -41,9 +41,10 @@ typedef struct pn_model_core {
   int32_t fma_ports;
   int32_t fma_latency_cycles;
   int32_t load_ports;
-  bool lane_operand;        /* FMA takes one lane of a register (Arm), so that a
-                               vector load brings `lanes` elements of A; without it
-                               each element of A costs one broadcast load (x86) */
+  /* FMA takes one lane of a register (Arm), so that a vector load brings
+   * `lanes` elements of A; without it each element of A costs one broadcast
+   * load (x86). */
+  bool lane_operand;
   pn_model_matrix_t matrix; /* multiplies in place of FMAs, if there is one */
   pn_target_cache_t caches[3];
   int32_t usable_llc_kib; /* one core's share of the last level */

@@ -246,8 +246,7 @@ static bool findRuns(Blocking &decision, const Access &access) {
     else if (decision.runPoints == 0)
       return false;
     else
-      decision.runLoops.insert(decision.runLoops.begin(),
-                               RunLoop{cut, cut.weight, each});
+      decision.runLoops.insert(decision.runLoops.begin(), RunLoop{cut, each});
   }
   return decision.runPoints > 0;
 }
@@ -259,21 +258,24 @@ static Value getExtended(Value value, const DotElement &element) {
   return {};
 }
 
+/// The load of what rows multiply, with a dot product of narrow elements; null
+/// where it is computed.
+static AffineLoadOp getRowLoad(const Blocking &decision) {
+  Value value = decision.rowSide().value;
+  if (decision.dot)
+    value = getExtended(value, decision.dot->row);
+  return value ? value.getDefiningOp<AffineLoadOp>() : AffineLoadOp();
+}
+
 /// True if rows may be read where they are: a plain load of the accumulator's
 /// type, contiguous along a block of the depth or runs of it, or of narrow
 /// elements that fill words, contiguous along a block.
 static bool readsInPlace(Blocking &decision) {
-  Value value = decision.rowSide().value;
-  Type type = decision.contraction.getType();
-  if (decision.dot) {
-    value = getExtended(value, decision.dot->row);
-    if (!value || decision.depth.loops.back().hasRest)
-      return false;
-    type = value.getType();
-  }
-  auto load = value.getDefiningOp<AffineLoadOp>();
-  if (!load || load.getType() != type ||
-      !load.getMemRefType().getLayout().isIdentity())
+  AffineLoadOp load = getRowLoad(decision);
+  if (!load || !load.getMemRefType().getLayout().isIdentity())
+    return false;
+  if (decision.dot ? decision.depth.loops.back().hasRest
+                   : load.getType() != decision.contraction.getType())
     return false;
   SmallVector<Access, 1> accesses;
   collectAccesses(load, accesses);
@@ -301,6 +303,11 @@ static bool readsInPlace(Blocking &decision) {
 static bool isConstant(const LoopGroup &group) {
   return llvm::all_of(group.loops,
                       [](const CutLoop &cut) { return cut.trips.has_value(); });
+}
+
+static bool hasConstantSizes(const Blocking &decision) {
+  return isConstant(decision.batch) && isConstant(decision.rows) &&
+         isConstant(decision.columns) && isConstant(decision.depth);
 }
 
 bool isWhole(const LoopGroup &group) {
@@ -964,11 +971,8 @@ static SmallVector<ImageRange, 4> findImageRanges(AffineLoadOp load) {
 static SmallVector<double> getRowShares(const Blocking &decision,
                                         const Access &access,
                                         const ImageRange &range) {
-  SmallVector<int64_t> flat;
-  AffineMap map = access.map.getAffineMap();
-  if (failed(getFlattenedAffineExpr(map.getResult(range.dim), map.getNumDims(),
-                                    map.getNumSymbols(), &flat)) ||
-      flat.size() != map.getNumInputs() + 1)
+  SmallVector<int64_t, 8> flat = getCoefficients(access.map, range.dim);
+  if (flat.empty())
     return {};
   int64_t first = flat.back();
   // Iterations of row and tap, and how far one moves.
@@ -1014,11 +1018,9 @@ static bool isWorthLeavingOut(Blocking &decision) {
 
 /// Describes the rows that taps of padding leave; true if it is worth it.
 static bool findTaps(Blocking &decision, pn_model_contraction_t &shape) {
-  auto load = decision.rowSide().value.getDefiningOp<AffineLoadOp>();
-  if (decision.dot && !decision.dot->row.isFloat())
-    if (Value value = getExtended(decision.rowSide().value, decision.dot->row))
-      load = value.getDefiningOp<AffineLoadOp>();
-  if (!load)
+  AffineLoadOp load = getRowLoad(decision);
+  // Words of floating-point numbers are not known to be finite.
+  if (!load || (decision.dot && decision.dot->row.isFloat()))
     return false;
   SmallVector<Access, 1> accesses;
   collectAccesses(load, accesses);
@@ -1055,10 +1057,7 @@ static StringRef whyNotLeaveOut(Blocking &decision) {
     return "rows are not contiguous along a block of the reduction";
   if (decision.depthPart)
     return "the reduction is cut in parts";
-  if (decision.dot && isFloat)
-    return "columns are words of floating-point numbers";
-  if (!isConstant(decision.batch) || !isConstant(decision.rows) ||
-      !isConstant(decision.columns) || !isConstant(decision.depth))
+  if (!hasConstantSizes(decision))
     return "a size is not constant";
   if (isFloat &&
       (!decision.packsAhead || !decision.panels || contraction.guard ||
@@ -1216,12 +1215,9 @@ static Blocking chooseSwapped(Blocking decision,
                               const ContractionMachine &machine,
                               const AskedFor &asked) {
   if (decision.dot || decision.rowMode == RowMode::Ahead ||
-      readsOnce(decision.columnSide()) || !gathersColumns(decision))
+      readsOnce(decision.columnSide()) || !gathersColumns(decision) ||
+      !hasConstantSizes(decision))
     return decision;
-  for (const LoopGroup *group :
-       {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
-    if (!isConstant(*group))
-      return decision;
   Blocking other;
   other.contraction = decision.contraction;
   other.leftIsRow = !decision.leftIsRow;
@@ -1432,8 +1428,8 @@ struct BlockContractionsPass
 
   void report(const Blocking &decision) {
     const pn_model_contraction_plan_t &plan = decision.plan;
-    remark(RemarkKind::Applied, AffineForOp(decision.contraction.root).getLoc(),
-           passName, "contraction blocked")
+    Location loc = AffineForOp(decision.contraction.root).getLoc();
+    remark(RemarkKind::Applied, loc, passName, "contraction blocked")
         << arg("mr", plan.tile.mr) << arg("nr", plan.tile.nr)
         << arg("block-rows", plan.m.points)
         << arg("block-columns", plan.n.points)
@@ -1447,13 +1443,10 @@ struct BlockContractionsPass
         << arg("useful-share", plan.useful_share)
         << arg("fma-cycles", plan.fma_cycles);
     if (!decision.imageRanges.empty())
-      remark(RemarkKind::Applied,
-             AffineForOp(decision.contraction.root).getLoc(), passName,
-             "taps of padding are left out")
+      remark(RemarkKind::Applied, loc, passName, "taps of padding are left out")
           << arg("share", decision.leftOut);
     else if (!decision.whyAllTaps.empty())
-      remark(RemarkKind::Declined,
-             AffineForOp(decision.contraction.root).getLoc(), passName,
+      remark(RemarkKind::Declined, loc, passName,
              ("taps of padding are multiplied: " + decision.whyAllTaps).str());
   }
 

@@ -68,11 +68,10 @@ struct LoopGroup {
 };
 
 /// A loop of a block of depth that runs around even runs of rows in place: how
-/// it is cut, the points of depth and the elements from one iteration to the
-/// next.
+/// it is cut, and the elements from one iteration to the next.
 struct RunLoop {
   CutLoop cut;
-  int64_t points, step;
+  int64_t step;
 };
 
 /// How the row side reaches the micro-kernel: from where it is, from a copy of

@@ -57,6 +57,9 @@ public:
   void emit();
 
 private:
+  /// A place in a buffer, over operands that it adds.
+  using PlaceOf = function_ref<AffineMap(SmallVectorImpl<Value> &)>;
+
   // Loops.
   void materializeTrips(LoopGroup &group);
   Bounds boundsOf(const CutLoop &cut, int64_t scale, bool isFull = false);
@@ -66,6 +69,7 @@ private:
   AffineForOp makeLoop(const Bounds &bounds, int64_t step = 1,
                        ValueRange carried = {}, const Bounds *lower = nullptr);
   void openBlocks(const LoopGroup &group);
+  void closeBlocks(const LoopGroup &group);
   void openPoints(ArrayRef<CutLoop> loops);
   Value ivOf(const CutLoop &cut);
   AffineExpr pointExpr(const LoopGroup &group,
@@ -89,8 +93,8 @@ private:
             const LoopGroup &outer, const LoopGroup &inner);
   void storePacked(Value buffer, const ContractionOperand &operand,
                    const LoopGroup &outer, const LoopGroup &inner);
-  void packRuns(Value buffer, const LoopGroup &rows,
-                function_ref<AffineMap(SmallVectorImpl<Value> &)> placeOf);
+  void storeRow(Value buffer, const LoopGroup &rows, PlaceOf placeOf);
+  void packRuns(Value buffer, const LoopGroup &rows, PlaceOf placeOf);
   void packRowRuns(Value buffer);
   Value evaluate(const ContractionOperand &operand,
                  ArrayRef<const LoopGroup *> groups);
@@ -108,8 +112,7 @@ private:
   Bounds vectorsEnd(const CutLoop &cut);
   Value packAhead(int64_t columnStride);
   void packRowsAhead(int64_t depthStride);
-  void addRowPlace(SmallVectorImpl<AffineExpr> &place,
-                   SmallVectorImpl<Value> &operands);
+  AffineMap placeAhead(SmallVectorImpl<Value> &operands);
   void addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
                       int64_t columnStride);
   void openFew(const CutLoop &cut, Value few);
@@ -128,8 +131,8 @@ private:
   Value nextPanel(Value columns, Value row, Value column);
   bool hasUnknownRows() const;
   std::optional<Bounds> beginRest(int64_t fewRows);
-  void markAsKernel(AffineForOp loop);
-  std::pair<Value, Value> openTiles();
+  Value openTiles(const Bounds &bounds, int64_t step,
+                  const Bounds *lower = nullptr);
   void startMovedRows(Value columns, Value column);
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
@@ -147,6 +150,7 @@ private:
                    int64_t next, Value address);
   Value rowAddress(Value rowOrigin, int64_t row);
   std::pair<AffineMap, SmallVector<Value>> rowBase();
+  Value rowBegin();
   void openPoint(const LoopGroup &group, Value point);
   void storeRowPlace(AffineExpr at, ValueRange operands);
   void fillRowTable();
@@ -178,8 +182,8 @@ private:
   /// and which of its iterations.
   enum class Words { All, Full, Last } words = Words::All;
   int64_t openPart = 0;
-  /// Rows of a whole micro-tile.
-  int64_t fullRows = 1;
+  /// Rows of the open micro-tile: the last one may have fewer than others.
+  int64_t openRows = 1;
   /// What the sums of rows that were moved start from in the open columns.
   SmallVector<Value> movedStarts;
   /// Rows in place or ahead, as one row of elements.
@@ -219,6 +223,11 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
       llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
   return memref::CollapseShapeOp::create(builder, loc, memref,
                                          ArrayRef<ReassociationIndices>{all});
+}
+
+static SmallVector<Value> lookUp(const IRMapping &mapping, ValueRange values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
 /// How many points the blocks of a group hold: a full one and the last one.
@@ -419,6 +428,11 @@ void Emitter::openBlocks(const LoopGroup &group) {
   }
 }
 
+void Emitter::closeBlocks(const LoopGroup &group) {
+  for (const CutLoop &cut : group.loops)
+    blockOf.erase(cut.loop);
+}
+
 /// Opens the loops over the points of a block.
 void Emitter::openPoints(ArrayRef<CutLoop> loops) {
   for (const CutLoop &cut : loops) {
@@ -503,13 +517,9 @@ AffineExpr Emitter::pointExpr(const LoopGroup &group,
 }
 
 void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
-  auto mapped = [&](ValueRange values) {
-    return llvm::map_to_vector(
-        values, [&](Value value) { return mapping.lookupOrDefault(value); });
-  };
   if (auto load = dyn_cast<AffineLoadOp>(op)) {
     auto [map, operands] =
-        compose(load.getAffineMap(), mapped(load.getMapOperands()));
+        compose(load.getAffineMap(), lookUp(mapping, load.getMapOperands()));
     mapping.map(load.getResult(),
                 AffineLoadOp::create(builder, load.getLoc(),
                                      mapping.lookupOrDefault(load.getMemRef()),
@@ -519,7 +529,7 @@ void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
   }
   if (auto store = dyn_cast<AffineStoreOp>(op)) {
     auto [map, operands] =
-        compose(store.getAffineMap(), mapped(store.getMapOperands()));
+        compose(store.getAffineMap(), lookUp(mapping, store.getMapOperands()));
     AffineStoreOp::create(builder, store.getLoc(),
                           mapping.lookupOrDefault(store.getValueToStore()),
                           mapping.lookupOrDefault(store.getMemRef()), map,
@@ -1052,21 +1062,19 @@ Value Emitter::packAhead(int64_t columnStride) {
         forColumns(&deep, few, store);
       }
       closePoints();
-      for (const CutLoop &cut : decision.columns.loops)
-        blockOf.erase(cut.loop);
+      closeBlocks(decision.columns);
     });
   }
-  for (const LoopGroup *group : {&decision.batch, &decision.columns})
-    for (const CutLoop &cut : group->loops)
-      blockOf.erase(cut.loop);
+  closeBlocks(decision.batch);
+  closeBlocks(decision.columns);
   decision.columns = columns;
   return buffer;
 }
 
-/// The indices of the open point in rows packed ahead: blocks of batch and
-/// depth, row, depth in the block.
-void Emitter::addRowPlace(SmallVectorImpl<AffineExpr> &place,
-                          SmallVectorImpl<Value> &operands) {
+/// The place of the open point in rows packed ahead: blocks of batch and depth,
+/// row, depth in the block.
+AffineMap Emitter::placeAhead(SmallVectorImpl<Value> &operands) {
+  SmallVector<AffineExpr> place;
   auto dimOf = [&](Value value) {
     operands.push_back(value);
     return builder.getAffineDimExpr(operands.size() - 1);
@@ -1088,6 +1096,7 @@ void Emitter::addRowPlace(SmallVectorImpl<AffineExpr> &place,
   }
   place.push_back(row);
   place.push_back(pointExpr(decision.depth, operands));
+  return AffineMap::get(operands.size(), 0, place, builder.getContext());
 }
 
 /// Lays out the rows of the whole nest in front of it, each block of depth
@@ -1114,9 +1123,7 @@ void Emitter::packRowsAhead(int64_t depthStride) {
     clearBox(buffer, box);
   }
   auto placeOf = [&](SmallVectorImpl<Value> &operands) {
-    SmallVector<AffineExpr> place;
-    addRowPlace(place, operands);
-    return AffineMap::get(operands.size(), 0, place, builder.getContext());
+    return placeAhead(operands);
   };
   auto packRows = [&](size_t outside, function_ref<void()> packDepth) {
     OpBuilder::InsertionGuard guard(builder);
@@ -1132,9 +1139,8 @@ void Emitter::packRowsAhead(int64_t depthStride) {
       openBlocks(decision.depth);
     packDepth();
     closePoints();
-    for (const LoopGroup *group : {&decision.batch, &decision.depth})
-      for (const CutLoop &cut : group->loops)
-        blockOf.erase(cut.loop);
+    closeBlocks(decision.batch);
+    closeBlocks(decision.depth);
   };
   if (decision.packsRuns)
     packRows(0, [&] { packRuns(buffer, rows, placeOf); });
@@ -1143,12 +1149,7 @@ void Emitter::packRowsAhead(int64_t depthStride) {
       packRows(decision.farLoops, [&] {
         openPoints(
             ArrayRef(decision.depth.loops).drop_front(decision.farLoops));
-        Value value = evaluate(decision.rowSide(),
-                               {&decision.batch, &rows, &decision.depth});
-        SmallVector<Value> operands;
-        AffineMap place = placeOf(operands);
-        auto [map, used] = compose(place, operands);
-        AffineStoreOp::create(builder, loc, value, buffer, map, used);
+        storeRow(buffer, rows, placeOf);
       });
     });
   flatRows = flatten(builder, loc, buffer);
@@ -1243,10 +1244,7 @@ Value Emitter::evaluateVector(const ContractionOperand &operand,
       continue;
     }
     auto [map, operands] =
-        compose(load.getAffineMap(),
-                llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-                  return mapping.lookupOrDefault(value);
-                }));
+        compose(load.getAffineMap(), lookUp(mapping, load.getMapOperands()));
     mapping.map(load.getResult(),
                 AffineVectorLoadOp::create(
                     builder, loc, VectorType::get({elements}, load.getType()),
@@ -1261,16 +1259,23 @@ Value Emitter::evaluateVector(const ContractionOperand &operand,
   return negates ? negate(value) : value;
 }
 
+/// Evaluates rows at the open point, to where `placeOf` says.
+void Emitter::storeRow(Value buffer, const LoopGroup &rows, PlaceOf placeOf) {
+  Value value =
+      evaluate(decision.rowSide(), {&decision.batch, &rows, &decision.depth});
+  SmallVector<Value> operands;
+  AffineMap place = placeOf(operands);
+  auto [map, used] = compose(place, operands);
+  AffineStoreOp::create(builder, loc, value, buffer, map, used);
+}
+
 /// Packs rows that lie along the depth in memory as words, in the open rows and
 /// to where `placeOf` says: whole vectors of them at once, the rest one by one.
-void Emitter::packRuns(
-    Value buffer, const LoopGroup &rows,
-    function_ref<AffineMap(SmallVectorImpl<Value> &)> placeOf) {
+void Emitter::packRuns(Value buffer, const LoopGroup &rows, PlaceOf placeOf) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t lanes = decision.plan.tile.nr / decision.plan.tile.vectors;
   const LoopGroup &depth = decision.depth;
   const CutLoop &deep = depth.loops.back();
-  SmallVector<const LoopGroup *, 3> groups{&decision.batch, &rows, &depth};
   openPoints(ArrayRef(depth.loops).drop_back());
   Bounds full = boundsOf(deep, 1, true), vectors = wholeVectors(full);
   {
@@ -1278,7 +1283,8 @@ void Emitter::packRuns(
     AffineForOp loop = makeLoop(vectors, lanes);
     loop->setAttr(kVectorized, builder.getUnitAttr());
     pointOf[deep.loop] = loop.getInductionVar();
-    Value value = evaluateVector(decision.rowSide(), groups, lanes);
+    Value value = evaluateVector(decision.rowSide(),
+                                 {&decision.batch, &rows, &depth}, lanes);
     SmallVector<Value> operands;
     AffineMap place = placeOf(operands);
     auto [map, used] = compose(place, operands);
@@ -1289,11 +1295,7 @@ void Emitter::packRuns(
     AffineForOp loop = makeLoop(end, 1, {}, &first);
     loop->setAttr(kVectorized, builder.getUnitAttr());
     pointOf[deep.loop] = loop.getInductionVar();
-    Value value = evaluate(decision.rowSide(), groups);
-    SmallVector<Value> operands;
-    AffineMap place = placeOf(operands);
-    auto [map, used] = compose(place, operands);
-    AffineStoreOp::create(builder, loc, value, buffer, map, used);
+    storeRow(buffer, rows, placeOf);
   };
   if (!isWholeVectors(deep))
     packOne(vectorsEnd(deep), full);
@@ -1469,8 +1471,7 @@ void Emitter::emitTileLoops(Value block, Value row, Value column,
     applies.push_back(apply);
     return apply;
   };
-  Value i = makeLoop(restOf(decision.rows, row, decision.plan.tile.mr))
-                .getInductionVar();
+  Value i = makeLoop(restOf(decision.rows, row, openRows)).getInductionVar();
   openPoint(decision.rows, sum(row, i));
   Value j = makeLoop(columns).getInductionVar();
   pointOf[decision.columns.onlyLoop().loop] = sum(column, j);
@@ -1522,22 +1523,18 @@ void Emitter::emitTileEpilogue(Value block, Value row, Value column) {
 /// Where the open row begins among all elements, at depth 0 of the block.
 std::pair<AffineMap, SmallVector<Value>> Emitter::rowBase() {
   SmallVector<Value> operands;
-  SmallVector<AffineExpr> place;
   SmallVector<int64_t> strides;
   AffineMap map;
   if (decision.rowMode == RowMode::InPlace) {
     AffineLoadOp load = decision.rowLoad;
     IRMapping mapping =
         mapIvs({&decision.batch, &decision.rows, &decision.depth});
-    operands = llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-      return mapping.lookupOrDefault(value);
-    });
+    operands = lookUp(mapping, load.getMapOperands());
     map = load.getAffineMap();
     int64_t offset;
     (void)load.getMemRefType().getStridesAndOffset(strides, offset);
   } else {
-    addRowPlace(place, operands);
-    map = AffineMap::get(operands.size(), 0, place, builder.getContext());
+    map = placeAhead(operands);
     strides = computeStrides(aheadShape);
   }
   AffineExpr base = builder.getAffineConstantExpr(0);
@@ -1566,11 +1563,16 @@ Value Emitter::rowAddress(Value rowOrigin, int64_t row) {
   return AffineApplyOp::create(builder, loc, map, used);
 }
 
-/// Writes down where the open row begins.
-void Emitter::storeRowPlace(AffineExpr at, ValueRange operands) {
+/// The same, computed.
+Value Emitter::rowBegin() {
   auto [base, values] = rowBase();
   auto [map, used] = compose(base, values);
-  Value address = AffineApplyOp::create(builder, loc, map, used);
+  return AffineApplyOp::create(builder, loc, map, used);
+}
+
+/// Writes down where the open row begins.
+void Emitter::storeRowPlace(AffineExpr at, ValueRange operands) {
+  Value address = rowBegin();
   AffineStoreOp::create(builder, loc, address, rowTable,
                         AffineMap::get(operands.size(), 0, at), operands);
 }
@@ -1637,11 +1639,10 @@ void Emitter::sumUpZeros(Value columns) {
   AffineStoreOp::create(builder, loc, start, zeroSum, first, ValueRange());
   openBlocks(decision.batch);
   openBlocks(decision.columns);
-  Bounds depth{builder.getConstantAffineMap(1), {}};
   int64_t points = 1;
   for (const CutLoop &cut : decision.depth.loops)
     points *= *cut.trips;
-  depth.map = builder.getConstantAffineMap(points);
+  Bounds depth{builder.getConstantAffineMap(points), {}};
   SmallVector<Value> sums(size_t(tile.vectors), zero);
   AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr, sums);
   AffineForOp overDepth = makeLoop(depth, 1, overColumns.getRegionIterArgs());
@@ -1672,9 +1673,8 @@ void Emitter::sumUpZeros(Value columns) {
         vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
                                     part));
   AffineStoreOp::create(builder, loc, sum, zeroSum, first, ValueRange());
-  for (const LoopGroup *group : {&decision.batch, &decision.columns})
-    for (const CutLoop &cut : group->loops)
-      blockOf.erase(cut.loop);
+  closeBlocks(decision.batch);
+  closeBlocks(decision.columns);
 }
 
 /// True where the open row reads elements in the block of depth that may not be
@@ -1683,10 +1683,7 @@ Value Emitter::readsInside() {
   AffineLoadOp load = decision.rowLoad;
   IRMapping mapping =
       mapIvs({&decision.batch, &decision.rows, &decision.depth});
-  SmallVector<Value> mapped =
-      llvm::map_to_vector(load.getMapOperands(), [&](Value value) {
-        return mapping.lookupOrDefault(value);
-      });
+  SmallVector<Value> mapped = lookUp(mapping, load.getMapOperands());
   Value all;
   for (const ImageRange &range : decision.imageRanges) {
     AffineMap map = load.getAffineMap();
@@ -1735,9 +1732,7 @@ void Emitter::fillInsideRows() {
     carried.assign(loops.back().getRegionIterArgs().begin(),
                    loops.back().getRegionIterArgs().end());
   }
-  auto [base, values] = rowBase();
-  auto [map, used] = compose(base, values);
-  Value address = AffineApplyOp::create(builder, loc, map, used);
+  Value address = rowBegin();
   SmallVector<Value> operands;
   AffineExpr at = pointExpr(decision.rows, operands);
   Value place = AffineApplyOp::create(
@@ -1982,7 +1977,7 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
                           .floorDiv(shape[shape.size() - 3] * tile.nr);
   AffineExpr isLastOfAll =
       (isLast + (depth + 1).floorDiv(depthBlocks)).floorDiv(2);
-  AffineExpr part = builder.getAffineDimExpr(1).floorDiv(fullRows);
+  AffineExpr part = builder.getAffineDimExpr(1).floorDiv(tile.mr);
   // Where the number of tiles is not known, few ask for all of the panel, and
   // those behind them for it again.
   if (hasUnknownRows())
@@ -1994,22 +1989,15 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
       builder, loc, AffineMap::get(operands.size(), 0, place), operands);
 }
 
-/// Marks a loop as one of a micro-kernel, unless the code behind the sums is in
-/// it, which is still to be vectorized.
-void Emitter::markAsKernel(AffineForOp loop) {
+/// Opens a loop over the tiles of a block, one of a micro-kernel unless the
+/// code behind the sums is in it, which is still to be vectorized; returns the
+/// first column or row of one.
+Value Emitter::openTiles(const Bounds &bounds, int64_t step,
+                         const Bounds *lower) {
+  AffineForOp loop = makeLoop(bounds, step, {}, lower);
   if (!decision.endsByTile)
     markKernel(loop);
-}
-
-/// Opens the loops over the tiles of a block; returns the first column and row
-/// of one.
-std::pair<Value, Value> Emitter::openTiles() {
-  const pn_model_tile_t &tile = decision.plan.tile;
-  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
-  AffineForOp overRows = makeLoop(pointsOf(decision.rows), tile.mr);
-  markAsKernel(overColumns);
-  markAsKernel(overRows);
-  return {overColumns.getInductionVar(), overRows.getInductionVar()};
+  return loop.getInductionVar();
 }
 
 bool Emitter::hasUnknownRows() const {
@@ -2053,8 +2041,8 @@ void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
   const TileShape &shape = *decision.matrix;
   int64_t down = tile.mr / shape.rows, across = tile.vectors;
   auto sumType = VectorType::get({shape.rows, shape.columns}, type);
-  Value column, row;
-  std::tie(column, row) = openTiles();
+  Value column = openTiles(pointsOf(decision.columns), tile.nr);
+  Value row = openTiles(pointsOf(decision.rows), tile.mr);
   SmallVector<AffineExpr> columnPlace;
   SmallVector<Value> columnOperands;
   unsigned position = addKernelPlace(columnPlace, columnOperands);
@@ -2215,22 +2203,24 @@ void Emitter::startMovedRows(Value columns, Value column) {
 void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                          Value columns) {
   OpBuilder::InsertionGuard guard(builder);
-  pn_model_tile_t &tile = decision.plan.tile;
-  auto fewRows = int32_t(llvm::divideCeil(tile.mr, 2));
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t fewRows = llvm::divideCeil(tile.mr, 2);
   std::optional<Bounds> begin;
   if (hasUnknownRows() && !isExact(decision.rows, tile.mr) &&
       tile.mr >= leastSplitRows)
     begin = beginRest(fewRows);
-  AffineForOp overColumns = makeLoop(pointsOf(decision.columns), tile.nr);
-  markAsKernel(overColumns);
-  Value column = overColumns.getInductionVar();
+  Value column = openTiles(pointsOf(decision.columns), tile.nr);
   startMovedRows(columns, column);
+  auto emitRows = [&](const Bounds &bounds, int64_t count,
+                      const Bounds *lower = nullptr) {
+    OpBuilder::InsertionGuard inner(builder);
+    Value row = openTiles(bounds, tile.mr, lower);
+    openRows = count;
+    emitMicroTile(block, tileSums, rows, columns, row, column);
+  };
   Bounds all = pointsOf(decision.rows), most = all;
   if (!begin) {
-    AffineForOp overRows = makeLoop(all, tile.mr);
-    markAsKernel(overRows);
-    emitMicroTile(block, tileSums, rows, columns, overRows.getInductionVar(),
-                  column);
+    emitRows(all, tile.mr);
     return;
   }
   SmallVector<AffineExpr> results;
@@ -2238,22 +2228,11 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
     results.push_back(result - fewRows);
   most.map = AffineMap::get(all.map.getNumDims(), all.map.getNumSymbols(),
                             results, builder.getContext());
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    AffineForOp overRows = makeLoop(most, tile.mr);
-    markAsKernel(overRows);
-    emitMicroTile(block, tileSums, rows, columns, overRows.getInductionVar(),
-                  column);
-  }
-  AffineForOp overRest = makeLoop(all, tile.mr, {}, &*begin);
-  markAsKernel(overRest);
-  std::swap(tile.mr, fewRows);
-  emitMicroTile(block, tileSums, rows, columns, overRest.getInductionVar(),
-                column);
-  std::swap(tile.mr, fewRows);
+  emitRows(most, tile.mr);
+  emitRows(all, fewRows, &*begin);
 }
 
-/// Updates one micro-tile by one block of depth.
+/// Updates one micro-tile of `openRows` rows by one block of depth.
 void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
                             Value columns, Value row, Value column) {
   OpBuilder::InsertionGuard guard(builder);
@@ -2269,7 +2248,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     auto branch = scf::IfOp::create(builder, loc, isThere,
                                     /*withElseRegion=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
-    for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t r = 0; r < openRows; ++r)
       places.push_back(AffineLoadOp::create(
           builder, loc, placeTable,
           AffineMap::get(1, 0, builder.getAffineDimExpr(0) + r),
@@ -2287,10 +2266,10 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   // Sums start anew in each block of depth: those that the buffer holds are
   // added behind, where no multiply-add waits for them.
   SmallVector<Value> sums;
-  for (int64_t r = 0; r < tile.mr; ++r)
+  for (int64_t r = 0; r < openRows; ++r)
     llvm::append_range(sums, starts);
   auto store = [&](Value buffer, auto placeIn) {
-    for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t r = 0; r < openRows; ++r)
       for (int64_t v = 0; v < tile.vectors; ++v)
         AffineVectorStoreOp::create(builder, loc, sums[r * tile.vectors + v],
                                     buffer, placeIn(r, v),
@@ -2299,9 +2278,9 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   SmallVector<Value> columnOperands;
   SmallVector<AffineExpr> columnPlace;
   unsigned kPosition = addKernelPlace(columnPlace, columnOperands);
-  SmallVector<Value> addresses(tile.mr);
+  SmallVector<Value> addresses(openRows);
   if (flatRows)
-    for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t r = 0; r < openRows; ++r)
       addresses[r] = rowAddress(row, r);
   Value next = nextPanel(columns, row, column);
   {
@@ -2345,7 +2324,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
       SmallVector<Value> ivs;
       for (auto [i, run] : llvm::enumerate(decision.runLoops)) {
         ivs.push_back(loops[i].getInductionVar());
-        point = point + builder.getAffineDimExpr(i) * run.points;
+        point = point + builder.getAffineDimExpr(i) * run.cut.weight;
         element = element + builder.getAffineDimExpr(i) * run.step;
       }
       ivs.push_back(k);
@@ -2386,7 +2365,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
             builder, loc, packedVector, columns,
             AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
       }
-      for (int64_t r = 0; r < tile.mr; ++r) {
+      for (int64_t r = 0; r < openRows; ++r) {
         Value element = rowElement(rows, row, r, far, u, addresses[r]);
         Value spread =
             vector::BroadcastOp::create(builder, loc, packedVector, element);
@@ -2455,7 +2434,7 @@ void Emitter::emit() {
        {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
     materializeTrips(*group);
   const pn_model_tile_t &tile = decision.plan.tile;
-  fullRows = tile.mr;
+  openRows = tile.mr;
   int32_t bytes = int32_t(type.getIntOrFloatBitWidth() / 8);
   auto strideOf = [&](int64_t points, int64_t unit) {
     return pn_model_row_stride(points, unit, bytes, machine.lineBytes);
@@ -2503,9 +2482,7 @@ void Emitter::emit() {
     clearDepthRoom(rows, 1, decision.depth.points);
   }
   auto makeTable = [&](int64_t count) {
-    return memref::AllocOp::create(
-        builder, loc, MemRefType::get({count}, builder.getIndexType()),
-        ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
+    return makeBuffer({count}, builder.getIndexType());
   };
   if (skips) {
     rowTable = makeTable(rowCount + tile.mr);
@@ -2552,8 +2529,7 @@ void Emitter::emit() {
       emitKernel(block, tileSums, rows, columns);
     }
   }
-  for (const CutLoop &cut : decision.depth.loops)
-    blockOf.erase(cut.loop);
+  closeBlocks(decision.depth);
   if (!decision.endsByTile)
     emitEpilogue(block);
   for (AffineApplyOp apply : llvm::reverse(applies))

@@ -20,6 +20,7 @@ namespace {
 /// outer one in `dim`, the inner one in the next.
 struct RowAccess {
   Operation *op;
+  Value memref;
   unsigned dim;
 };
 } // namespace
@@ -88,7 +89,7 @@ static bool collectRows(AffineForOp outer, AffineForOp inner, SizeFacts &facts,
         outer->isAncestor(memref.getParentBlock()->getParentOp()) ||
         !(facts.of(memref, *behind) == size))
       return false;
-    accesses.push_back({user, *at});
+    accesses.push_back({user, memref, *at});
   }
   return !accesses.empty();
 }
@@ -131,12 +132,9 @@ static AffineForOp merge(AffineForOp outer, AffineForOp inner,
       Block::iterator(body->getTerminator()));
   for (const RowAccess &access : accesses) {
     auto [map, operands] = getPlace(access.op);
-    auto load = dyn_cast<AffineLoadOp>(access.op);
-    Value memref =
-        load ? load.getMemRef() : cast<AffineStoreOp>(access.op).getMemRef();
-    Value &view = views[{memref, access.dim}];
+    Value &view = views[{access.memref, access.dim}];
     if (!view)
-      view = collapse(builder, loc, memref, access.dim);
+      view = collapse(builder, loc, access.memref, access.dim);
     llvm::replace(operands, outer.getInductionVar(), made.getInductionVar());
     SmallVector<AffineExpr> results(map.getResults());
     results.erase(results.begin() + access.dim + 1);
