@@ -449,13 +449,6 @@ private:
 };
 } // namespace
 
-static std::pair<AffineMap, SmallVector<Value>> getIndices(Operation *access) {
-  if (auto load = dyn_cast<AffineLoadOp>(access))
-    return {load.getAffineMap(), SmallVector<Value>(load.getMapOperands())};
-  auto store = cast<AffineStoreOp>(access);
-  return {store.getAffineMap(), SmallVector<Value>(store.getMapOperands())};
-}
-
 static Value getMemRef(Operation *access) {
   if (auto load = dyn_cast<AffineLoadOp>(access))
     return load.getMemRef();
@@ -466,7 +459,7 @@ static Value getMemRef(Operation *access) {
 /// unless each is a loop of the nest of its own.
 std::optional<SmallVector<Value>>
 MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
-  auto [map, operands] = getIndices(access);
+  auto [map, operands] = getPlace(access);
   auto type = cast<MemRefType>(getMemRef(access).getType());
   SmallVector<Value> rows;
   for (unsigned d = 0; d != map.getNumResults(); ++d) {
@@ -592,7 +585,7 @@ const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
   if (!isPlainBuffer(memref) ||
       (alloc->getBlock() != block && !nest->isAncestor(alloc)))
     return "masked columns are stored in a buffer that is not private";
-  auto [map, operands] = getIndices(store);
+  auto [map, operands] = getPlace(store);
   for (unsigned d = 0; d != map.getNumResults(); ++d) {
     if (getSweep(map, operands, d, memref) != column)
       continue;
@@ -658,7 +651,7 @@ const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
       auto found = buffers.find(load.getMemRef());
       if (found == buffers.end())
         continue;
-      auto [map, operands] = getIndices(load);
+      auto [map, operands] = getPlace(load);
       if (getSweep(map, operands, found->second.dim, load.getMemRef()) !=
           column)
         return "masked columns are read out of order";
@@ -708,7 +701,7 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
     auto known = buffers.find(getMemRef(access));
     if (known == buffers.end() || isa<AffineStoreOp>(access))
       return;
-    auto [map, operands] = getIndices(access);
+    auto [map, operands] = getPlace(access);
     AffineForOp column =
         getSweep(map, operands, known->second.dim, getMemRef(access));
     auto rows = getRows(access, known->second.dim, nest);
@@ -1063,7 +1056,7 @@ static void splitMask(Mask &mask, Block *block) {
     loop =
         cast<AffineForOp>(loop.getBody()->findAncestorOpInBlock(*mask.column));
   }
-  auto [map, operands] = getIndices(mask.store);
+  auto [map, operands] = getPlace(mask.store);
   for (Value &operand : operands)
     operand = mapping.lookupOrDefault(operand);
   Value memref = mask.store.getMemRef();
