@@ -78,6 +78,10 @@ _OTHERWISE = {
     "aten::_embedding_bag_forward_only",
 }
 
+# torch-mlir has an operation for each op of the first two; another op is named
+# by an attribute.
+_NAMESPACES = ("aten", "prims", "polynest")
+
 _ITEMS = {
     torch.IntType: (int, "int"),
     torch.FloatType: (float, "float"),
@@ -285,7 +289,7 @@ class _Writer:
             return
         if (
             not isinstance(target, torch._ops.OpOverload)
-            or target.namespace not in ("aten", "prims")
+            or target.namespace not in _NAMESPACES
             or target._schema.name in _OTHERWISE
             or not target._schema.returns
         ):
@@ -312,7 +316,10 @@ class _Writer:
         name = f"torch.{schema.name.replace('::', '.')}"
         if schema.overload_name:
             name += f".{schema.overload_name}"
-        made = self._emit(name, operands, results)
+        attributes = ""
+        if target.namespace == "polynest":
+            name, attributes = "torch.operator", f"{{name = {_quoted(name)}}} "
+        made = self._emit(name, operands, results, attributes)
         self.values[node] = made if many else made[0]
 
     def _pick(self, node: torch.fx.Node) -> None:

@@ -113,14 +113,24 @@ def test_same_text(function, texts):
 
 @pytest.mark.parametrize(
     "name",
-    ["ResNet-50", "ResNet-18, training", "BERT-base", "GPT-2, decode", "DLRM"],
+    [
+        "ResNet-50",
+        "ResNet-18, training",
+        "BERT-base",
+        "GPT-2, decode",
+        "DLRM",
+        "LSTM",
+    ],
 )
 def test_same_text_of_models(name, texts):
     pytest.importorskip("transformers")
     import model_zoo
 
     subject = model_zoo.build(name, small=True)
-    with torch.set_grad_enabled(subject.trains):
+    with (
+        torch._dynamo.config.patch(allow_rnn=subject.rnn),
+        torch.set_grad_enabled(subject.trains),
+    ):
         subject.call(
             torch.compile(
                 subject.module, backend=torch_backend.polynest, dynamic=False
