@@ -254,6 +254,30 @@ def _max_pool3d_backward(
     return _scattered(gradient, x, indices, 3)
 
 
+# -- losses ----------------------------------------------------------------------
+
+
+@_gradient(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
+def _nll_loss_backward(gradient, x, target, weight, reduction, ignored, total):
+    """One element of each row: by a comparison, which whoever reads the gradient
+    makes for itself, where PyTorch's table scatters into zeros. That the classes
+    are there is asserted by the forward pass, which looks them up."""
+    if not _known(*x.shape):
+        return NotImplemented
+    rank = x.dim()
+    dim = 1 if rank > 1 else 0
+    if reduction == 1:  # the mean
+        gradient = gradient / total
+    if 0 < gradient.dim() < rank:
+        gradient = gradient.unsqueeze(dim)
+    # A class that there is not, for a row that does not count.
+    target = torch.where(target != ignored, target, -1).unsqueeze(dim)
+    if weight is not None:
+        gradient = gradient * weight[target.clamp(min=0)]
+    classes = _along(torch.arange(x.size(dim)), rank, dim)
+    return torch.where(classes == target, -gradient, 0.0)
+
+
 # -- paddings --------------------------------------------------------------------
 
 

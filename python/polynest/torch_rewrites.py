@@ -9,6 +9,7 @@ here, before it is divided into regions. Each rewrite keeps eager's result.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from typing import Any, Callable
 
@@ -271,12 +272,18 @@ def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         graph.erase_node(part)
 
 
+# Fills, and which argument it is that they are filled with.
+_FILLS = {
+    aten.full.default: 1,
+    aten.full_like.default: 1,
+    aten.scalar_tensor.default: 0,
+}
+
+
 def _is_zero(node: Any) -> bool:
-    return (
-        isinstance(node, torch.fx.Node)
-        and node.target in (aten.full.default, aten.full_like.default)
-        and node.args[1] == 0
-    )
+    if not isinstance(node, torch.fx.Node) or node.target not in _FILLS:
+        return False
+    return node.args[_FILLS[node.target]] == 0
 
 
 def _behind_views(node: torch.fx.Node) -> torch.fx.Node:
@@ -316,6 +323,119 @@ def _rewrite_sum(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         _add_into(graph, node)
 
 
+# -- few elements -----------------------------------------------------------------
+
+# Cheaper to compute twice than to keep.
+_CHEAP = (aten.sub.Tensor, aten.add.Tensor, aten.mul.Tensor)
+_FEW = 4  # a part of the elements
+
+
+def _rewrite_gather(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """A few elements of a sum or product: operands are gathered first, so that
+    nobody needs the others, such as the logarithms of all classes beside those
+    of a loss."""
+    source, dim, index = node.args[:3]
+    shape, places = _static_shape(source), _static_shape(index)
+    if (
+        len(node.args) > 3
+        or node.kwargs
+        or source.target not in _CHEAP
+        or source.kwargs
+        or not shape
+        or not places
+        or math.prod(places) * _FEW > math.prod(shape)
+    ):
+        return
+    dim = dim % len(shape)
+    around = [*shape[:dim], 1, *shape[dim + 1 :]]
+    if [*places[:dim], 1, *places[dim + 1 :]] != around:
+        return
+    for operand in source.args:
+        if not isinstance(operand, torch.fx.Node):
+            return
+        if operand.meta["val"].dtype != source.meta["val"].dtype:
+            return
+        if _static_shape(operand) not in (shape, around):
+            return
+    b = _Builder(graph, node)
+    few = [
+        b.call(node.target, operand, dim, index)
+        if _static_shape(operand) == shape
+        else operand
+        for operand in source.args
+    ]
+    node.replace_all_uses_with(b.call(source.target, *few))
+    graph.erase_node(node)
+    for operand in few:
+        if operand.target is aten.gather.default:
+            _rewrite_gather(graph, operand)
+
+
+_RESHAPES = (aten.view.default, aten.unsqueeze.default)
+
+
+def _counts_along(node: Any, dim: int, rank: int) -> int:
+    """n of the numbers 0 to n - 1 along one of `rank` dimensions; 0 where these
+    are others."""
+    shape = _static_shape(node)
+    if shape is None or math.prod(shape) != shape[dim - rank]:
+        return 0
+    while node.target in _RESHAPES:
+        node = node.args[0]
+    if node.target is not aten.arange.start_step:
+        return 0
+    begin, end, step = (*node.args, 1)[:3]
+    return end if (begin, end, step) == (0, shape[dim - rank], 1) else 0
+
+
+def _is_one_along(node: Any, dim: int, rank: int) -> bool:
+    shape = _static_shape(node) if isinstance(node, torch.fx.Node) else None
+    if shape is None:
+        return False
+    return len(shape) < rank - dim or shape[dim - rank] == 1
+
+
+def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """The sum of a row in which one element at most is not zero, that at a place
+    given by number: of the gradient of a loss by class."""
+    source, dims, *keep = node.args
+    shape = _static_shape(source)
+    if (
+        source.target is not aten.where.self
+        or not shape
+        or len(dims or ()) != 1
+        or keep != [True]
+        or node.kwargs
+    ):
+        return
+    condition, chosen, other = source.args
+    rank, dim = len(shape), dims[0] % len(shape)
+    if condition.target is not aten.eq.Tensor or not _is_zero(other):
+        return
+    for numbers, place in (condition.args, condition.args[::-1]):
+        if (
+            isinstance(numbers, torch.fx.Node)
+            and _counts_along(numbers, dim, rank) == shape[dim]
+            and _is_one_along(place, dim, rank)
+            and _is_one_along(chosen, dim, rank)
+        ):
+            b = _Builder(graph, node)
+            there = b.call(
+                aten.bitwise_and.Tensor,
+                b.call(aten.ge.Scalar, place, 0),
+                b.call(aten.lt.Scalar, place, shape[dim]),
+            )
+            out = b.call(aten.where.self, there, chosen, other)
+            # As in a sum: not -0.0.
+            out = b.call(aten.add.Scalar, out, 0.0)
+            sizes = [*shape[:dim], 1, *shape[dim + 1 :]]
+            if _static_shape(out) != sizes:
+                out = b.call(aten.expand.default, out, sizes)
+            node.replace_all_uses_with(out)
+            graph.erase_node(node)
+            return
+
+
 # -- one rounding or two ------------------------------------------------------------
 
 
@@ -334,6 +454,8 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 _REWRITES = {
     **{str(target): _rewrite_bag for target in BAGS},
     "aten.add.Tensor": _rewrite_sum,
+    "aten.gather.default": _rewrite_gather,
+    "aten.sum.dim_IntList": _rewrite_chosen,
     # Not there before Dynamo has used it.
     "prims.fma.default": _rewrite_fma,
 }

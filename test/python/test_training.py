@@ -400,6 +400,73 @@ def test_gradient_of_a_tied_embedding():
     check_gradients(function, x, tokens)
 
 
+# -- losses by class -------------------------------------------------------------
+
+LOSSES = {
+    "mean": {},
+    "sum": {"reduction": "sum"},
+    "none": {"reduction": "none"},
+    "weighted": {"weight": torch.rand(7) + 0.5},
+    "weighted_none": {"weight": torch.rand(7) + 0.5, "reduction": "none"},
+    "ignored": {"ignore_index": 3},
+    "smooth": {"label_smoothing": 0.1},
+}
+CLASSES = [(7,), (5, 7), (1, 7), (2, 7, 3, 4)]
+
+
+@pytest.mark.parametrize("shape", CLASSES, ids=str)
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradient_of_a_loss_by_class(name, shape):
+    options = dict(LOSSES[name])
+    weight = options.pop("weight", None)
+    classes = torch.randint(7, shape[:1] * (len(shape) > 1) + shape[2:])
+    if classes.numel() > 1:
+        classes.view(-1)[::3] = options.get("ignore_index", -100)
+
+    def function(x):
+        given = None if weight is None else weight.to(x.dtype)
+        return F.cross_entropy(x, classes, given, **options).view(-1)
+
+    check_gradients(function, torch.randn(shape))
+
+
+def test_gradient_of_a_loss_is_made_where_it_is_read():
+    """Nothing as large as the scores but the scores, and what a row's gradient is
+    made of."""
+    x, classes = torch.randn(6, 40), torch.randint(40, (6,))
+
+    def function(x, classes):
+        return F.cross_entropy(x, classes)
+
+    before, after = traced(function, x, classes)
+    assert aten.scatter.value not in targets(before)
+    sums = [targets(m).count(aten.sum.dim_IntList) for m in (before, after)]
+    assert sums[1] == sums[0] - 1
+    read = [n.args[0].target for n in after.graph.nodes
+            if n.target is aten.gather.default]
+    # Of the scores themselves.
+    assert read == [aten.alias.default]
+    assert torch.equal(before(x, classes)[0], after(x, classes)[0])
+
+
+def test_chosen_elements_have_the_signs_of_zero():
+    """A sum that has one element besides zeros is not -0.0, nor is one for which
+    no element is chosen."""
+    places = torch.tensor([[0], [2], [9], [-1]])
+
+    def function(x, y):
+        chosen = torch.where(torch.arange(3) == places, x, 0.0)
+        return chosen.sum(1, keepdim=True) * y
+
+    x = torch.tensor([[-0.0], [2.0], [3.0], [float("nan")]])
+    y = torch.ones(4, 1)
+    with torch.no_grad():
+        have, want = compiled(function)(x, y), function(x, y)
+    assert torch.equal(have, want)
+    assert torch.equal(have.signbit(), want.signbit())
+    whole()
+
+
 # -- optimizers ------------------------------------------------------------------
 
 OPTIMIZERS = {
