@@ -9,6 +9,9 @@ The library is loaded at the first use of `lib()`.
 from __future__ import annotations
 
 import ctypes
+import functools
+import importlib.machinery
+import importlib.util
 import os
 import re
 import threading
@@ -548,6 +551,80 @@ def lib() -> ctypes.CDLL:
                 release_pages()
                 _LOADED = loaded
     return _LOADED
+
+
+CALLS_NAME = "polynest_calls"
+
+
+@functools.cache
+def calls_module() -> Any:
+    """The extension module whose calls are in C (lib/Python/Calls.c), from beside
+    the library; None where there is none, as in a build without the headers of
+    Python."""
+    path = Path(lib()._name).resolve().parent / f"{CALLS_NAME}.abi3.so"
+    if not path.is_file():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(CALLS_NAME, str(path))
+    spec = importlib.util.spec_from_loader(CALLS_NAME, loader)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError:
+        # Of another interpreter, such as one without a lock.
+        return None
+    return module
+
+
+def call_in_c(
+    exchange: Any,
+    block: CallBlock,
+    entry: int,
+    argument_count: int,
+    inputs: Sequence[tuple[int, int, tuple[int, ...]]],
+    results: Sequence[tuple],
+    plan: Sequence[Any],
+    types: Sequence[type],
+    empty: Callable,
+    fallback: Callable,
+) -> Callable | None:
+    """What `make` of the extension module gives, for descriptors as in `block`:
+    `results` are (element type, sizes) for those of the pool, or arguments and
+    keywords for `empty`. None where there is no module or it takes no such
+    call."""
+    module = calls_module()
+    if module is None:
+        return None
+    library = lib()
+    functions = [
+        ctypes.cast(function, c_void_p).value
+        for function in (
+            library.pn_entry_invoke,
+            library.pn_pool_alloc,
+            library.pn_pool_free,
+        )
+    ]
+    made = tuple(
+        (*_DLPACK[first], rest) if isinstance(first, str) else (first, rest)
+        for first, rest in results
+    )
+    try:
+        return module.make(
+            (*functions, entry),
+            exchange,
+            bytes(block._keep[0]),
+            block._keep,
+            block.counts[0],
+            argument_count,
+            tuple(inputs),
+            made,
+            tuple(plan),
+            tuple(types),
+            empty,
+            fallback,
+            check,
+        )
+    except ValueError:
+        return None
 
 
 # -- memory of the compiler's files --------------------------------------------
