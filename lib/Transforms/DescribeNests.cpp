@@ -186,20 +186,30 @@ static std::string listFunctions(Operation *root) {
   return text;
 }
 
-/// Bytes of `base` that the accesses touch, at most all of it; none if not
-/// known.
+/// Bytes of `base` that the accesses touch, at most all of each view of it that
+/// they go through, and all of it; none if not known.
 static std::optional<uint64_t> countTouched(const NestNode &node, Value base,
                                             bool isWrite) {
-  SmallVector<Access, 8> accesses;
+  llvm::MapVector<Value, SmallVector<Access, 8>> views;
   for (const Access &access : node.accesses)
     if (access.base == base && access.isWrite == isWrite)
-      accesses.push_back(access);
-  auto type = dyn_cast<MemRefType>(base.getType());
-  std::optional<uint64_t> whole = type ? getBufferBytes(type) : std::nullopt;
-  std::optional<uint64_t> touched = getFootprintBytes(accesses, node.op);
-  if (!touched || !whole)
-    return touched ? touched : whole;
-  return std::min(*touched, *whole);
+      views[access.memref].push_back(access);
+  auto wholeOf = [](Value memref) {
+    auto type =
+        dyn_cast_if_present<MemRefType>(memref ? memref.getType() : Type());
+    return type ? getBufferBytes(type) : std::nullopt;
+  };
+  std::optional<uint64_t> whole = wholeOf(base);
+  uint64_t sum = 0;
+  for (const auto &[view, accesses] : views) {
+    std::optional<uint64_t> all = wholeOf(view);
+    std::optional<uint64_t> touched = getFootprintBytes(accesses, node.op);
+    if (!touched && !all)
+      return whole;
+    sum = saturatingAdd(
+        sum, std::min(touched.value_or(UINT64_MAX), all.value_or(UINT64_MAX)));
+  }
+  return whole ? std::min(sum, *whole) : sum;
 }
 
 namespace {

@@ -66,6 +66,27 @@ func.func @tiles(%a: memref<100xf32>) attributes {polynest.entry} {
   return
 }
 
+// A view is stored by three loops, one after another: its bytes count once, and
+// not those of all that it is a view of.
+// CHECK-LABEL: func @view
+//      REMARK: bytes-written=32
+// REMARK-SAME: function=view
+func.func @view(%a: memref<8x4xf32>, %state: memref<4096xi8> {polynest.state}) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %v = memref.view %state[%c0][] : memref<4096xi8> to memref<8xf32>
+  affine.for %o = 0 to 4 {
+    affine.for %i = 0 to 8 {
+      %x = affine.load %a[%i, %o] : memref<8x4xf32>
+      affine.store %x, %v[%i] : memref<8xf32>
+    }
+    affine.for %i = 0 to 8 {
+      %x = affine.load %a[%i, %o] : memref<8x4xf32>
+      affine.store %x, %v[%i] : memref<8xf32>
+    }
+  }
+  return
+}
+
 // 0 + 1 + ... + 19.
 // CHECK-LABEL: func @triangle
 //      REMARK: flop=190
