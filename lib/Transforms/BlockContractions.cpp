@@ -863,6 +863,26 @@ static RowMode chooseRowMode(Blocking &decision) {
   return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
 }
 
+/// Moves columns in the place of rows, by as much, where rows as they are may
+/// be read in place: words of them are then put together nowhere. Sums of rows
+/// take whole vectors.
+static RowMode chooseMovedSide(Blocking &decision) {
+  if (decision.dot && decision.dot->columnOffset)
+    decision.dot = decision.dot->withOtherMoved();
+  RowMode mode = chooseRowMode(decision);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  if (!decision.dot || !decision.dot->rowOffset ||
+      decision.dot->row.kind == decision.dot->column.kind ||
+      isBoundOnce(decision.rowSide().slice) || !decision.imageRanges.empty() ||
+      !isExact(decision.depth, tile.nr / tile.vectors))
+    return mode;
+  decision.dot = decision.dot->withOtherMoved();
+  if (readsInPlace(decision))
+    return RowMode::InPlace;
+  decision.dot = decision.dot->withOtherMoved();
+  return mode;
+}
+
 /// Counts the outermost loops of the depth along which rows advance further
 /// than from row to row.
 static size_t countFarLoops(const Blocking &decision) {
@@ -1137,7 +1157,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
       makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
   if (matrix)
     decision.matrix = matrix->shape;
-  decision.rowMode = matrix ? RowMode::PackedByRow : chooseRowMode(decision);
+  decision.rowMode = matrix ? RowMode::PackedByRow : chooseMovedSide(decision);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isBoundOnce(decision.columnSide().slice)) &&

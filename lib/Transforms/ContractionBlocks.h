@@ -83,9 +83,14 @@ enum class RowMode { InPlace, Ahead, PackedByRow, PackedByDepth };
 struct DotChoice {
   DotElement row, column;
   int64_t step = 1;
-  /// What is added to the rows' elements, so that they have no sign; the
-  /// micro-kernel takes it off again.
-  int64_t rowOffset = 0;
+  /// What is added to the elements of one side, so that they have no sign, or
+  /// have one; the micro-kernel takes it off again.
+  int64_t rowOffset = 0, columnOffset = 0;
+
+  /// The same with the offset on the other side.
+  DotChoice withOtherMoved() const {
+    return {column, row, step, columnOffset, rowOffset};
+  }
 };
 
 /// Indices, both ends included, outside of which a dimension of a padded image
@@ -192,6 +197,9 @@ LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
 
 /// True if the group is one block.
 bool isWhole(const LoopGroup &group);
+
+/// True if all blocks of the group are whole units.
+bool isExact(const LoopGroup &group, int64_t unit);
 
 /// True if parts of the contraction's depth may be summed up apart.
 bool canSplitDepth(const Contraction &contraction);

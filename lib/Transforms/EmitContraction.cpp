@@ -133,7 +133,9 @@ private:
   std::optional<Bounds> beginRest(int64_t fewRows);
   Value openTiles(const Bounds &bounds, int64_t step,
                   const Bounds *lower = nullptr);
+  Value spreadOffset(int64_t offset, int64_t lanes);
   void startMovedRows(Value columns, Value column);
+  void sumUpRows();
   void emitTileKernel(Value block, Value tileSums, Value rows, Value columns);
   void startTiles(Value block, Value row, Value column);
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
@@ -186,6 +188,9 @@ private:
   int64_t openRows = 1;
   /// What the sums of rows that were moved start from in the open columns.
   SmallVector<Value> movedStarts;
+  /// What columns that were moved add to each row of the block, in the open
+  /// block of depth.
+  Value movedSums;
   /// Rows in place or ahead, as one row of elements.
   Value flatRows;
   /// Where rows in place begin, unless one even distance apart.
@@ -242,8 +247,7 @@ static SmallVector<int64_t, 2> getBlockPoints(const LoopGroup &group) {
   return {group.points};
 }
 
-/// True if all blocks of the group are whole units.
-static bool isExact(const LoopGroup &group, int64_t unit) {
+bool isExact(const LoopGroup &group, int64_t unit) {
   if (group.points % unit != 0)
     return false;
   SmallVector<int64_t, 2> points = getBlockPoints(group);
@@ -623,9 +627,11 @@ Value Emitter::narrowBits(Value value, bool isColumn) {
   }
   if (negates)
     value = negate(value);
-  if (!isColumn && decision.dot->rowOffset)
-    value = arith::AddIOp::create(
-        builder, loc, value, like(value.getType(), decision.dot->rowOffset));
+  int64_t offset =
+      isColumn ? decision.dot->columnOffset : decision.dot->rowOffset;
+  if (offset)
+    value = arith::AddIOp::create(builder, loc, value,
+                                  like(value.getType(), offset));
   return value;
 }
 
@@ -2149,6 +2155,58 @@ void Emitter::startTiles(Value block, Value row, Value column) {
         ValueRange{row, loop.getInductionVar(), column});
 }
 
+/// A vector of words that hold what the elements of one side were moved by.
+Value Emitter::spreadOffset(int64_t offset, int64_t lanes) {
+  unsigned bits = decision.dot->row.bits;
+  uint64_t mask = (uint64_t(1) << bits) - 1;
+  Attribute word = builder.getIntegerAttr(
+      packedType, APInt::getSplat(32, APInt(bits, uint64_t(offset) & mask)));
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(VectorType::get({lanes}, packedType), word));
+}
+
+/// Sums up what columns that were moved add to each row of the block, once for
+/// all of its columns.
+void Emitter::sumUpRows() {
+  OpBuilder::InsertionGuard guard(builder);
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t lanes = tile.nr / tile.vectors, step = decision.step();
+  auto words = VectorType::get({lanes}, packedType);
+  auto elements = VectorType::get(
+      {lanes * step}, cast<MemRefType>(flatRows.getType()).getElementType());
+  Value moved = spreadOffset(decision.dot->columnOffset, lanes);
+  Value row = openTiles(pointsOf(decision.rows), tile.mr);
+  SmallVector<Value> sums(
+      size_t(tile.mr),
+      arith::ConstantOp::create(
+          builder, loc, builder.getZeroAttr(VectorType::get({lanes}, type))));
+  SmallVector<Value> addresses;
+  for (int64_t r = 0; r < tile.mr; ++r)
+    addresses.push_back(rowAddress(row, r));
+  AffineForOp loop = makeLoop(pointsOf(decision.depth), lanes, sums);
+  markKernel(loop);
+  Value k =
+      arith::MulIOp::create(builder, loc, loop.getInductionVar(),
+                            arith::ConstantIndexOp::create(builder, loc, step));
+  SmallVector<Value> updated(loop.getRegionIterArgs());
+  for (auto [sum, address] : llvm::zip_equal(updated, addresses)) {
+    Value index = arith::AddIOp::create(builder, loc, address, k);
+    Value run = vector::LoadOp::create(builder, loc, elements, flatRows, index);
+    sum = multiplyAdd(vector::BitCastOp::create(builder, loc, words, run),
+                      moved, sum);
+  }
+  AffineYieldOp::create(builder, loc, updated);
+  builder.setInsertionPointAfter(loop);
+  for (auto [r, sum] : llvm::enumerate(loop.getResults()))
+    AffineStoreOp::create(builder, loc,
+                          vector::ReductionOp::create(
+                              builder, loc, vector::CombiningKind::ADD, sum),
+                          movedSums,
+                          AffineMap::get(1, 0, builder.getAffineDimExpr(0) + r),
+                          ValueRange{row});
+}
+
 /// Takes what rows that were moved to numbers without a sign add to each of the
 /// open columns off what their sums start from, once for all tiles of rows.
 void Emitter::startMovedRows(Value columns, Value column) {
@@ -2159,20 +2217,12 @@ void Emitter::startMovedRows(Value columns, Value column) {
   auto packedVector = VectorType::get({lanes}, packedType);
   movedStarts.assign(size_t(tile.vectors),
                      spreadStart(VectorType::get({lanes}, type)));
-  auto spread = [&](Type of, APInt number) -> Value {
-    auto vectorType = VectorType::get({lanes}, of);
-    auto attribute = builder.getIntegerAttr(of, number);
-    return arith::ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(vectorType, Attribute(attribute)));
-  };
-  unsigned bits = decision.dot->row.bits;
-  uint64_t mask = (uint64_t(1) << bits) - 1;
-  APInt offset(bits, uint64_t(decision.dot->rowOffset) & mask);
-  Value moved = spread(packedType, APInt::getSplat(32, offset));
+  Value moved = spreadOffset(decision.dot->rowOffset, lanes);
   // Sums of their own for a few steps: one would wait for the last.
   int64_t unroll = isExact(decision.depth, depthUnroll) ? depthUnroll : 1;
-  SmallVector<Value> sums(size_t(unroll) * movedStarts.size(),
-                          spread(type, APInt(32, 0)));
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(VectorType::get({lanes}, type)));
+  SmallVector<Value> sums(size_t(unroll) * movedStarts.size(), zero);
   SmallVector<Value> operands;
   SmallVector<AffineExpr> place;
   unsigned position = addKernelPlace(place, operands);
@@ -2266,8 +2316,19 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   // Sums start anew in each block of depth: those that the buffer holds are
   // added behind, where no multiply-add waits for them.
   SmallVector<Value> sums;
-  for (int64_t r = 0; r < openRows; ++r)
-    llvm::append_range(sums, starts);
+  for (int64_t r = 0; r < openRows; ++r) {
+    Value moved;
+    if (movedSums)
+      moved = vector::BroadcastOp::create(
+          builder, loc, vectorType,
+          AffineLoadOp::create(builder, loc, movedSums,
+                               AffineMap::get(1, 0, first + r),
+                               ValueRange{row}));
+    for (Value start : starts)
+      sums.push_back(
+          moved ? arith::SubIOp::create(builder, loc, start, moved).getResult()
+                : start);
+  }
   auto store = [&](Value buffer, auto placeIn) {
     for (int64_t r = 0; r < openRows; ++r)
       for (int64_t v = 0; v < tile.vectors; ++v)
@@ -2491,6 +2552,8 @@ void Emitter::emit() {
   } else if (decision.rowMode == RowMode::InPlace &&
              !(decision.rowStep && isExact(decision.rows, tile.mr)))
     rowTable = makeTable(rowCount);
+  if (decision.dot && decision.dot->columnOffset)
+    movedSums = makeBuffer({rowCount}, type);
   if (decision.rowMode == RowMode::PackedByDepth) {
     rows = makePacked(
         {decision.depth.points, strideOf(decision.rows.points, tile.mr)},
@@ -2519,6 +2582,8 @@ void Emitter::emit() {
       fillInsideRows();
     else if (rowTable)
       fillRowTable();
+    if (movedSums)
+      sumUpRows();
     if (decision.matrix) {
       if (!isAhead)
         clearDepthRest(columns,

@@ -1,7 +1,8 @@
 // Properties: numbers that fit narrow elements are packed as words of two or
 // four, which the micro-kernel takes at once: pairs of 16 bits (@bytes), four
-// bytes where the signs are those of the unit (@mixed), with rows moved by 128
-// where they are not (@bytes), once for several blocks of columns (@many), and pairs of bf16 (@halves), rows of which are read
+// bytes where the signs are those of the unit (@mixed), with columns moved by 128
+// where they are not and rows are read where they are (@bytes), else with rows moved,
+// once for several blocks of columns (@many), and pairs of bf16 (@halves), rows of which are read
 // where they are; the last word of an odd depth is filled up with zeros (@odd); a
 // zero point is taken off in the pack (@zero_point); the loop whose iterations
 // share words is the one that fills them (@window). What does not fit, or may not,
@@ -17,9 +18,9 @@
 // FORM: option dots holds '{{.+}}'; it takes forms such as s16s16x2
 
 // 128 steps are 64 words of two, or 32 of four; one panel more or less of them lies
-// beside. Rows become words along the depth, 16 or 64 bytes at once. What 128 adds
-// to all rows is summed up once for each panel of columns, four words at a time, and
-// taken off what their sums start from.
+// beside. Rows become words along the depth, 16 at once, or are read in place, where
+// columns are moved by 128: what that adds to the sums of a row is summed up once, two
+// vectors of 64 elements, and taken off what they start from.
 // CHECK-LABEL: func @bytes
 //       PAIRS: arith.trunci %{{.+}} : vector<16xi32> to vector<16xi16>
 //  PAIRS-NEXT: vector.bitcast %{{.+}} : vector<16xi16> to vector<8xi32>
@@ -27,15 +28,23 @@
 //       PAIRS: arith.extsi %{{.+}} : vector<8x2xi16> to vector<8x2xi32>
 //       PAIRS: vector.contract {{.+}} : vector<8x2xi32>, vector<8x2xi32> into vector<8xi32>
 //   PAIRS-NOT: arith.muli
-//       FOURS: arith.constant dense<128> : vector<64xi32>
+//   FOURS-NOT: polynest.packed = "rows
+//       FOURS: %[[SUMS:.+]] = memref.alloc() {{.+}} : memref<64xi32>
+//       FOURS: arith.addi %{{.+}}, %c128
 //       FOURS: %[[MOVED:.+]] = arith.constant dense<-2139062144> : vector<16xi32>
-//       FOURS: affine.for %{{.+}} = 0 to 32 step 4 iter_args
+//       FOURS: affine.for %[[I:.+]] = 0 to 64 step 8
+//       FOURS: %[[ROWS:.+]]:8 = affine.for %{{.+}} = 0 to 32 step 16 iter_args
+//       FOURS: vector.load %{{.+}} : memref<8192xi8>, vector<64xi8>
+//       FOURS: arith.extsi %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //       FOURS: vector.bitcast %[[MOVED]]
-//       FOURS: vector.contract {{.+}} : vector<16x4xi32>, vector<16x4xi32> into vector<16xi32>
-// The last of the four steps of the first of three vectors: 3 * 3.
-//       FOURS: %[[START:.+]] = arith.subi {{.+}}#9 : vector<16xi32>
-//       FOURS: affine.for %{{.+}} = 0 to 64 step 8
-//       FOURS: affine.for %{{.+}} = 0 to 32 iter_args(%{{.+}} = %[[START]],
+//       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
+//       FOURS: %[[LAST:.+]] = vector.reduction <add>, %[[ROWS]]#7
+//  FOURS-NEXT: affine.store %[[LAST]], %[[SUMS]][%[[I]] + 7]
+//       FOURS: affine.for %[[J:.+]] = 0 to 64 step 8
+//       FOURS: affine.load %[[SUMS]][%[[J]] + 7]
+//       FOURS: %[[START:.+]] = arith.subi %{{.+}} : vector<16xi32>
+//       FOURS: affine.for %{{.+}} = 0 to 32 iter_args({{.+}} = %[[START]],
+//       FOURS: arith.extsi %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //       FOURS: vector.contract {{.+}} : vector<16x4xi32>, vector<16x4xi32> into vector<16xi32>
 //   FOURS-NOT: arith.subi
@@ -61,15 +70,25 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
 }
 
 // Rows that serve several blocks of columns become words once, whole vectors of
-// 16 words: 300 steps are 75.
+// 16 words: 300 steps are 75, no whole vectors, so that rows are moved. What 128 adds
+// to all of them is summed up once for each panel of columns.
 // CHECK-LABEL: func @many
 //       FOURS: %[[ROWS:.+]] = memref.alloc() {{.+}}polynest.packed = "rows once for the nest: they are put into words of narrow elements"
 //       FOURS: affine.for %[[I:.+]] = 0 to 64 {
 //       FOURS: affine.for %[[K:.+]] = 0 to 64 step 16 {
 //  FOURS-NEXT: affine.vector_load %{{.+}}[%[[I]], %[[K]] * 4] : memref<64x300xi8>, vector<64xi8>
+//       FOURS: arith.constant dense<128> : vector<64xi32>
 //       FOURS: affine.vector_store %{{.+}}, %[[ROWS]][%[[I]], %[[K]]]
 //       FOURS: affine.for %[[K:.+]] = 64 to 75 {
 //       FOURS: affine.store %{{.+}}, %[[ROWS]][%[[I]], %[[K]]]
+//       FOURS: %[[MOVED:.+]] = arith.constant dense<-2139062144> : vector<16xi32>
+//       FOURS: affine.for %{{.+}} = 0 to 75 iter_args
+//       FOURS: vector.bitcast %[[MOVED]]
+//       FOURS: %[[START:.+]] = arith.subi {{.+}}#0 : vector<16xi32>
+//       FOURS: affine.for %{{.+}} = 0 to 8 step 8
+//       FOURS: affine.for %{{.+}} = 0 to 75 iter_args(%{{.+}} = %[[START]],
+//       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
+//   FOURS-NOT: arith.subi
 //       CHECK: return
 func.func @many(%a: memref<64x300xi8>, %b: memref<300x4096xi8>,
                 %c: memref<64x4096xi32> {polynest.result}) {
