@@ -13,6 +13,8 @@ static const int64_t max_trips = INT64_C(1) << 40;
 static const int64_t unknown_trips = 1024;
 /* Tiles of rows that ask for all of the next panel where rows may be few. */
 static const int64_t few_tiles = 3;
+/* Bounds of a loop that moves, up to which each is looked at. */
+static const int64_t most_moves = 1024;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
@@ -186,6 +188,22 @@ static double count_units(const pn_model_loops_t *loops,
          (double)padded_points(assumed_trips(loops->trips[block->level]),
                                block->tile, block->inner, unit) /
          (double)unit;
+}
+
+/* Units of `unit` columns, and columns (of `unit` 1), over all blocks: in the
+ * mean where their number moves. */
+static double count_columns(const pn_model_contraction_t *contraction,
+                            const pn_model_block_t *block, int64_t unit) {
+  int64_t most = contraction->n.trips[0], step = contraction->n_step;
+  int64_t fewest = contraction->n_fewest;
+  if (step < 1 || fewest < 0 || most < fewest || contraction->n.count != 1 ||
+      (most - fewest) / step > most_moves)
+    return count_units(&contraction->n, block, unit);
+  double units = 0;
+  int64_t counts = 0;
+  for (int64_t columns = fewest; columns <= most; columns += step, ++counts)
+    units += (double)(padded_points(columns, block->tile, 1, unit) / unit);
+  return counts ? units / (double)counts : 0;
 }
 
 /* Tiles of `mr` rows over all blocks, in the mean over the taps. */
@@ -437,7 +455,7 @@ static bool plan_tile(const pn_model_core_t *core,
   if (!asked->rows && !asked->columns)
     cut_along_rows(core, contraction, plan);
   double tiles = count_row_tiles(contraction, &plan->m, tile->mr) *
-                 count_units(&contraction->n, &plan->n, tile->nr);
+                 count_columns(contraction, &plan->n, tile->nr);
   const pn_model_loops_t points = pn_model_depth_points(contraction);
   bool is_matrix = core->matrix.rows > 0;
   double depth = product_of(&points);
@@ -445,7 +463,8 @@ static bool plan_tile(const pn_model_core_t *core,
     depth =
         count_units(&points, &plan->k, core->matrix.words) * core->matrix.words;
   double step = contraction->step > 1 ? contraction->step : 1;
-  double useful = product_of(&contraction->m) * product_of(&contraction->n) *
+  double useful = product_of(&contraction->m) *
+                  count_columns(contraction, &plan->n, 1) *
                   product_of(&contraction->k);
   double latency = latency_slack * core->fma_latency_cycles;
   double cycles =

@@ -62,6 +62,10 @@ typedef struct pn_model_contraction {
    * as much of k; 0: all rows stay. Those of a block are counted by tiles. */
   int32_t tap_count;
   double tap_rows[PN_MODEL_MAX_TAPS];
+  /* Where n is one loop whose bound moves with loops around: it runs this many
+   * times at least, and by so many more each time, as many as `n` says at most.
+   * 0: as many as `n` says. Tiles of columns are counted in the mean. */
+  int64_t n_fewest, n_step;
 } pn_model_contraction_t;
 
 /* The loops of k in points: the innermost runs from word to word. */
@@ -85,7 +89,8 @@ typedef struct pn_model_contraction_plan {
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
  *             blocks of k * 64)
  * S is the size of an accumulator, and of a packed word. Where taps leave out
- * rows, ceil(m/mr) is the mean over them of what is left.
+ * rows, ceil(m/mr) is the mean over them of what is left; where the bound of n
+ * moves, ceil(n/nr) is the mean over its values.
  * With a matrix unit, tiles of whole matrix registers and k in whole tiles:
  *   kc  <= L1 share: (nr + mr) * kc * S in seven eighths of L1: sums of a block
  *          pass through memory, and rows of A are read once for each of these

@@ -1129,7 +1129,18 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                                   /*packs_ahead=*/false,
                                   int32_t(decision.step()),
                                   /*tap_count=*/0,
-                                  /*tap_rows=*/{}};
+                                  /*tap_rows=*/{},
+                                  /*n_fewest=*/0,
+                                  /*n_step=*/0};
+  if (decision.columnSide().loops.size() == 1) {
+    CutLoop column;
+    column.loop = decision.columnSide().loops.front();
+    countTrips(column);
+    if (!column.trips && column.most) {
+      shape.n_fewest = column.fewest;
+      shape.n_step = column.divisor;
+    }
+  }
   decision.imageRanges.clear();
   if (leavesOut)
     decision.whyAllTaps = StringRef();

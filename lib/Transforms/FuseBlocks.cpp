@@ -57,9 +57,9 @@ static constexpr llvm::StringLiteral passName = "fuse-blocks";
 static constexpr unsigned maxMembers = 16;
 static constexpr int64_t leastRows = 32, mostRows = 128;
 /// The most where a mask hides columns: a block computes, of what it hides, as
-/// many columns as the block has rows, half of them for nothing. Tiles of 4, 6,
-/// 8 and 12 rows divide it.
-static constexpr int64_t mostMaskedRows = 48;
+/// many columns as the block has rows, half of them for nothing. Tiles of 4 and
+/// 8 rows divide it, and it most lengths.
+static constexpr int64_t mostMaskedRows = 32;
 /// Up to so many blocks, shorter ones that leave nothing are better than code
 /// for what is left.
 static constexpr int64_t mostEvenBlocks = 3;
@@ -493,8 +493,10 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   // what counts.
   uint64_t traffic = saturatingMultiply(
       saturatingMultiply(rowTraffic, uint64_t(trips)), outer);
-  if (isKnown && countReadsAgain(reads, outer, uint64_t(trips),
-                                 uint64_t(blocks)) > traffic)
+  uint64_t again =
+      countReadsAgain(reads, outer, uint64_t(trips), uint64_t(blocks));
+  // Blocks do not read what a mask hides of them: half of it.
+  if (isKnown && (isMasked ? again / 2 : again) > traffic)
     return "operands read by each block are larger than the buffers";
   if (saturatingMultiply(rowBytes, uint64_t(leastRows)) / mostOverflow >
       cacheBytes)

@@ -462,7 +462,7 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     as long as each contraction keeps one of rows and one of columns; rows of
     what is handed over must be reduced by one of the nests. Blocks have 32 to
     128 rows, as many as fit half the cache, or a quarter where what they read
-    again fits beside them; at most 48 where a condition on the row and the column
+    again fits beside them; at most 32 where a condition on the row and the column
     puts -inf in some, of which `polynest-trim-loops` then leaves out the more the
     shorter blocks are. Sizes may be unknown, and count as large; as many whole
     blocks as there are run then, and what is left. Where all rows

@@ -432,20 +432,20 @@ func.func @columns(%x: memref<4x8x16xf32>, %w: memref<128x4xf32>,
 
 // LARGE-LABEL: func @masked
 //       LARGE: affine.for %{{.+}} = 0 to 4 {
-//  LARGE-NEXT: affine.for %{{.+}} = 0 to 4 {
-//  LARGE-NEXT: memref.alloc() : memref<32x128xf32>
+//  LARGE-NEXT: affine.for %{{.+}} = 0 to 5 {
+//  LARGE-NEXT: memref.alloc() : memref<32x160xf32>
 //       LARGE: return
-func.func @masked(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
-                  %o: memref<4x128x16xf32> {polynest.result}) {
+func.func @masked(%q: memref<4x160x16xf32>, %k: memref<4x160x16xf32>,
+                  %o: memref<4x160x16xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   %hidden = arith.constant 0xFF800000 : f32
-  %s = memref.alloc() : memref<4x128x128xf32>
+  %s = memref.alloc() : memref<4x160x160xf32>
   affine.for %b = 0 to 4 {
-    affine.for %i = 0 to 128 {
-      affine.for %j = 0 to 128 {
+    affine.for %i = 0 to 160 {
+      affine.for %j = 0 to 160 {
         %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
-          %x = affine.load %q[%b, %i, %d] : memref<4x128x16xf32>
-          %y = affine.load %k[%b, %j, %d] : memref<4x128x16xf32>
+          %x = affine.load %q[%b, %i, %d] : memref<4x160x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x160x16xf32>
           %m = arith.mulf %x, %y : f32
           %t = arith.addf %c, %m : f32
           affine.yield %t : f32
@@ -455,21 +455,21 @@ func.func @masked(%q: memref<4x128x16xf32>, %k: memref<4x128x16xf32>,
         %one = arith.constant 1 : i64
         %behind = arith.cmpi sge, %n, %one : i64
         %w = arith.select %behind, %hidden, %r : f32
-        affine.store %w, %s[%b, %i, %j] : memref<4x128x128xf32>
+        affine.store %w, %s[%b, %i, %j] : memref<4x160x160xf32>
       }
     }
   }
   affine.for %b = 0 to 4 {
-    affine.for %i = 0 to 128 {
+    affine.for %i = 0 to 160 {
       affine.for %e = 0 to 16 {
-        %r = affine.for %j = 0 to 128 iter_args(%c = %zero) -> f32 {
-          %x = affine.load %s[%b, %i, %j] : memref<4x128x128xf32>
-          %y = affine.load %k[%b, %j, %e] : memref<4x128x16xf32>
+        %r = affine.for %j = 0 to 160 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %s[%b, %i, %j] : memref<4x160x160xf32>
+          %y = affine.load %k[%b, %j, %e] : memref<4x160x16xf32>
           %m = arith.mulf %x, %y : f32
           %t = arith.addf %c, %m : f32
           affine.yield %t : f32
         }
-        affine.store %r, %o[%b, %i, %e] : memref<4x128x16xf32>
+        affine.store %r, %o[%b, %i, %e] : memref<4x160x16xf32>
       }
     }
   }

@@ -394,6 +394,16 @@ static void contraction_plans(void) {
   const char *reason;
   CHECK(pn_model_contraction_plan_as(&core, &taps, &tile_of_7, &plan, &reason));
   CHECK(plan.n.points == 64);
+  /* Columns up to a diagonal, 32, 64, 96 or 128 of them: panels of 64 compute
+   * 96 in the mean, panels of 32 just the 80. */
+  core = core_of("skylake-avx512", 4);
+  pn_model_contraction_t moving = {
+      .m = {1, {32}}, .n = {1, {128}}, .k = {1, {64}}, .batch = 8, .cores = 1};
+  CHECK(pn_model_contraction_plan(&core, &moving, &plan));
+  CHECK(plan.tile.nr == 64);
+  moving.n_fewest = moving.n_step = 32;
+  CHECK(pn_model_contraction_plan(&core, &moving, &plan));
+  CHECK(plan.tile.nr == 32);
   /* Nothing fits, or nonsense. */
   core = core_of("haswell", 4);
   core.vector_registers = 1;
