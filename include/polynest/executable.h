@@ -92,6 +92,11 @@ PN_EXPORT size_t pn_entry_state_bytes(PN_KEEP const pn_entry_t *entry);
 /* Bytes of temporaries one call needs, for static shapes. */
 PN_EXPORT size_t pn_entry_arena_bytes(PN_KEEP const pn_entry_t *entry);
 
+/* Bytes of machine code, constants apart; of a loaded library with those of the
+ * runtime in it. 0 for NULL. */
+PN_EXPORT size_t
+pn_executable_code_bytes(PN_KEEP const pn_executable_t *executable);
+
 /* Computes the sizes of every result from those of the inputs.
  * `out_result_sizes` has room for the sum of the results' ranks, in order.
  * PN_ERROR_SIGNATURE where the inputs do not fit. */

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -220,6 +221,31 @@ static void append_own_path(const char *path, pn_buffer_t *name) {
   pn_buffer_printf(name, "/%s", slash ? slash + 1 : path);
 }
 
+/* The library that holds an address, and bytes of what it may execute. */
+typedef struct pn_segments {
+  uintptr_t address;
+  size_t bytes;
+} pn_segments_t;
+
+/* Looks at one loaded library; ends at the one that is meant. */
+static int count_segments(struct dl_phdr_info *info, size_t size, void *user) {
+  (void)size;
+  pn_segments_t *segments = user;
+  size_t bytes = 0;
+  bool is_meant = false;
+  for (size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type != PT_LOAD)
+      continue;
+    is_meant |= segments->address - (info->dlpi_addr + segment->p_vaddr) <
+                segment->p_memsz;
+    bytes += segment->p_flags & PF_X ? segment->p_memsz : 0;
+  }
+  if (is_meant)
+    segments->bytes = bytes;
+  return is_meant;
+}
+
 /* PN_ERROR_TARGET where the code needs what this processor lacks. */
 static pn_error_t *check_processor(const char *path, const pn_code_t *code) {
   const char *text = code->lookup(code->handle, "polynest_info");
@@ -257,12 +283,16 @@ pn_error_t *pn_executable_load(const char *path,
   pn_buffer_clear(&name);
   if (error)
     return error;
-  pn_code_t code = {handle, library_lookup, library_close};
+  pn_code_t code = {handle, 0, library_lookup, library_close};
   error = check_processor(path, &code);
   if (error) {
     library_close(handle);
     return error;
   }
+  pn_segments_t segments = {
+      (uintptr_t)code.lookup(handle, "polynest_info"), 0};
+  (void)dl_iterate_phdr(count_segments, &segments);
+  code.bytes = segments.bytes;
   return pn_executable_create(code, out_executable);
 }
 
@@ -272,6 +302,10 @@ pn_error_t *pn_executable_load(const char *path,
 
 size_t pn_executable_entry_count(const pn_executable_t *executable) {
   return executable ? executable->signature.entry_count : 0;
+}
+
+size_t pn_executable_code_bytes(const pn_executable_t *executable) {
+  return executable ? executable->code.bytes : 0;
 }
 
 const pn_entry_t *pn_executable_entry_at(const pn_executable_t *executable,

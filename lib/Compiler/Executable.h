@@ -12,6 +12,7 @@ PN_EXTERN_C_BEGIN
 /* Loaded code: where its symbols are and how to unload it. */
 typedef struct pn_code {
   void *handle;
+  size_t bytes; /* of machine code */
   void *(*lookup)(void *handle, const char *name);
   void (*destroy)(void *handle);
 } pn_code_t;

@@ -6,15 +6,19 @@
 #include "Runtime/Symbols.h"
 #include "Support/Buffer.h"
 #include "Support/Error.h"
+#include "llvm-c/Core.h"
 #include "llvm-c/Error.h"
 #include "llvm-c/LLJIT.h"
+#include "llvm-c/Object.h"
 #include "llvm-c/Orc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct pn_jit {
   LLVMOrcLLJITRef lljit;
   pn_buffer_t report; /* what ORC said went wrong */
+  size_t code_bytes;
 };
 
 /* Turns an LLVM error, which is consumed, into ours. */
@@ -61,14 +65,37 @@ static void keep_report(void *user, LLVMErrorRef failed) {
   LLVMDisposeErrorMessage(message);
 }
 
+/* Bytes of the sections with machine code; what cannot be read has none, and is
+ * refused where it is linked. */
+static size_t count_code(LLVMMemoryBufferRef object) {
+  char *message = NULL;
+  LLVMBinaryRef binary = LLVMCreateBinary(object, NULL, &message);
+  if (!binary) {
+    LLVMDisposeMessage(message);
+    return 0;
+  }
+  size_t bytes = 0;
+  LLVMSectionIteratorRef section = LLVMObjectFileCopySectionIterator(binary);
+  while (!LLVMObjectFileIsSectionIteratorAtEnd(binary, section)) {
+    const char *name = LLVMGetSectionName(section);
+    if (name && strncmp(name, ".text", 5) == 0)
+      bytes += LLVMGetSectionSize(section);
+    LLVMMoveToNextSection(section);
+  }
+  LLVMDisposeSectionIterator(section);
+  LLVMDisposeBinary(binary);
+  return bytes;
+}
+
 /* Hands the objects to ORC, up to the first that it refuses. */
-static LLVMErrorRef add_objects(LLVMOrcLLJITRef lljit, LLVMOrcJITDylibRef dylib,
+static LLVMErrorRef add_objects(pn_jit_t *jit, LLVMOrcJITDylibRef dylib,
                                 pn_objects_t *objects) {
   LLVMErrorRef failed = LLVMErrorSuccess;
   for (size_t i = 0; !failed && i < objects->count; ++i) {
     LLVMMemoryBufferRef object = objects->buffers[i];
     objects->buffers[i] = NULL;
-    failed = LLVMOrcLLJITAddObjectFile(lljit, dylib, object);
+    jit->code_bytes += count_code(object);
+    failed = LLVMOrcLLJITAddObjectFile(jit->lljit, dylib, object);
   }
   return failed;
 }
@@ -101,7 +128,7 @@ pn_error_t *pn_jit_create(pn_objects_t *objects, const pn_target_info_t *target,
   if (!failed)
     failed = add_process_symbols(jit->lljit, dylib);
   if (!failed)
-    failed = add_objects(jit->lljit, dylib, objects);
+    failed = add_objects(jit, dylib, objects);
   pn_objects_clear(objects);
   /* Links everything now, so that a missing symbol is found here. */
   LLVMOrcExecutorAddress address;
@@ -130,6 +157,8 @@ void *pn_jit_lookup(void *jit, const char *name) {
   }
   return (void *)(uintptr_t)address;
 }
+
+size_t pn_jit_code_bytes(const pn_jit_t *jit) { return jit->code_bytes; }
 
 void pn_jit_destroy(void *jit) {
   pn_jit_t *self = jit;

@@ -17,6 +17,9 @@ PN_MUST_USE pn_error_t *pn_jit_create(pn_objects_t *objects,
 /* Address of a symbol; NULL where there is none. */
 void *pn_jit_lookup(void *jit, const char *name);
 
+/* Bytes of machine code, constants apart. */
+size_t pn_jit_code_bytes(const pn_jit_t *jit);
+
 void pn_jit_destroy(void *jit);
 
 PN_EXTERN_C_END

@@ -437,6 +437,7 @@ FUNCTIONS: dict[str, tuple] = {
     "pn_entry_state_bytes": (c_size_t, _ENTRY),
     "pn_entry_arena_bytes": (c_size_t, _ENTRY),
     "pn_entry_result_sizes": (_ERROR, _ENTRY, _MEMREFS, c_size_t, _SIZES),
+    "pn_executable_code_bytes": (c_size_t, _EXECUTABLE),
     "pn_executable_nest_times": (c_size_t, _EXECUTABLE, _SIZES, c_size_t),
     "pn_entry_invoke": (
         _ERROR,

@@ -330,6 +330,11 @@ class Executable(Handle):
         """Where a cache keeps it; "" for one compiled without."""
         return _capi.lib().pn_executable_cache_key(self.raw).decode()
 
+    @property
+    def code_bytes(self) -> int:
+        """Of machine code; of a library with those of the runtime in it."""
+        return _capi.lib().pn_executable_code_bytes(self.raw)
+
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Executable":
         """A library written by `Module.library`."""

@@ -375,6 +375,8 @@ static void test_libraries(void) {
   pn_executable_t *executable;
   CHECK_OK(pn_executable_load(library, &executable));
   CHECK(pn_executable_entry_count(executable) == 1);
+  size_t code = pn_executable_code_bytes(executable);
+  CHECK(code > 4096 && code < (1u << 20));
   CHECK(strcmp(pn_entry_name(pn_executable_entry_at(executable, 0)), "add") ==
         0);
   CHECK(pn_executable_entry_at(executable, 1) == NULL);

@@ -508,6 +508,21 @@ static void *call_many_times(void *user) {
   return NULL;
 }
 
+/* Some code, and more of it for more of a program; a program without an entry
+ * has little. */
+static void test_code_bytes(void) {
+  pn_executable_t *none = api_compile("module {}");
+  pn_executable_t *one = api_compile(api_add);
+  pn_executable_t *many = api_compile(odd_names);
+  size_t least = pn_executable_code_bytes(none);
+  size_t code = pn_executable_code_bytes(one);
+  CHECK(least < 64 && code > least + 64 && code < (1u << 20));
+  CHECK(pn_executable_code_bytes(many) > least + 64);
+  pn_executable_release(none);
+  pn_executable_release(one);
+  pn_executable_release(many);
+}
+
 /* Without optimization the one temporary, 16 floats, is the whole arena; a
  * program without one has none. */
 static void test_arena(void) {
@@ -636,6 +651,7 @@ int main(void) {
   CHECK_RUN(test_assertion);
   CHECK_RUN(test_types);
   CHECK_RUN(test_arena);
+  CHECK_RUN(test_code_bytes);
   CHECK_RUN(test_nest_times);
   CHECK_RUN(test_threads);
   return check_result();

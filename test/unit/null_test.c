@@ -186,6 +186,7 @@ static void test_executables(void) {
   NOTHING(pn_executable_nest_times(NULL, NULL, 0));
   NOTHING(pn_executable_nest_times(NULL, sizes, 1));
   NOTHING(*pn_executable_cache_key(NULL));
+  NOTHING(pn_executable_code_bytes(NULL));
   NOTHING(pn_entry_name(NULL));
   NOTHING(pn_entry_input_count(NULL));
   NOTHING(pn_entry_result_count(NULL));
