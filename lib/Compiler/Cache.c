@@ -455,8 +455,7 @@ static pn_executable_t *link_entry(const pn_buffer_t *bytes,
   error = pn_jit_create(&objects, target, &jit);
   if (!error)
     error = pn_executable_create(
-        (pn_code_t){jit, pn_jit_code_bytes(jit), pn_jit_lookup,
-                    pn_jit_destroy},
+        (pn_code_t){jit, pn_jit_code_bytes(jit), pn_jit_lookup, pn_jit_destroy},
         &executable);
   pn_error_destroy(error);
   return executable;

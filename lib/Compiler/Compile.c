@@ -232,8 +232,7 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
   error = pn_jit_create(&objects, &session->target, &jit);
   if (!error)
     error = pn_executable_create(
-        (pn_code_t){jit, pn_jit_code_bytes(jit), pn_jit_lookup,
-                    pn_jit_destroy},
+        (pn_code_t){jit, pn_jit_code_bytes(jit), pn_jit_lookup, pn_jit_destroy},
         out_executable);
   session->timing.link_ns = pn_clock_ns() - start;
   return error;

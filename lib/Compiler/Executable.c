@@ -289,8 +289,7 @@ pn_error_t *pn_executable_load(const char *path,
     library_close(handle);
     return error;
   }
-  pn_segments_t segments = {
-      (uintptr_t)code.lookup(handle, "polynest_info"), 0};
+  pn_segments_t segments = {(uintptr_t)code.lookup(handle, "polynest_info"), 0};
   (void)dl_iterate_phdr(count_segments, &segments);
   code.bytes = segments.bytes;
   return pn_executable_create(code, out_executable);
