@@ -6,6 +6,7 @@
 #include "Compiler/Cache.h"
 #include "Compiler/LibraryFile.h"
 #include "Compiler/Signature.h"
+#include "Runtime/Context.h"
 #include "Runtime/Laps.h"
 #include "Runtime/Processor.h"
 #include "Support/Buffer.h"
@@ -661,6 +662,7 @@ static pn_context_node_t *acquire_context(pn_executable_t *executable) {
 static void release_context(pn_executable_t *executable,
                             pn_context_node_t *node) {
   pn_context_node_t *none = NULL;
+  pn_rt_context_rest(node->ctx);
   if (atomic_compare_exchange_strong(&executable->spare, &none, node))
     return;
   (void)pthread_mutex_lock(&executable->lock);

@@ -4,13 +4,21 @@
  *
  * Temporaries are kept in a list through their block headers, so that a call
  * that returns early with the status of an assertion leaks none.
+ *
+ * Large arenas rest between calls where calls of all programs find them: of a
+ * forward and a backward pass, or of the parts of a model, only one runs at a
+ * time.
  */
+#include "Runtime/Context.h"
+
 #include "Runtime/Clock.h"
+#include "Runtime/Fork.h"
 #include "Runtime/Laps.h"
 #include "Runtime/Pool.h"
-#include "polynest/runtime.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +35,98 @@ struct pn_rt_context {
    */
   void *(*take)(size_t bytes);
   void (*give)(void *data);
+  /* The same for arenas, which may be larger than asked for. */
+  void *(*take_arena)(size_t bytes, int64_t *out_bytes);
+  bool may_rest; /* the arena, which is one of take_arena */
 };
+
+/* ---- Arenas that rest --------------------------------------------------- */
+
+#define REST_COUNT_MAX 64
+
+/* Process-wide, guarded by lock; no more than there are contexts. */
+static struct {
+  pthread_mutex_t lock;
+  size_t context_count;
+  size_t count;
+  void *arenas[REST_COUNT_MAX];
+} rest = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock: takes out the smallest arena of so many bytes. Where there is
+ * none, the largest of the others is taken out to be discarded. */
+static void *rest_find(size_t bytes, void **out_discarded) {
+  size_t best = REST_COUNT_MAX, best_bytes = 0;
+  for (size_t i = 0; i < rest.count; ++i) {
+    size_t have = pn_pool_block_bytes(rest.arenas[i]);
+    bool fits = have >= bytes, best_fits = best_bytes >= bytes;
+    if (best == REST_COUNT_MAX || (fits && !best_fits) ||
+        (fits == best_fits && (fits ? have < best_bytes : have > best_bytes))) {
+      best = i;
+      best_bytes = have;
+    }
+  }
+  if (best == REST_COUNT_MAX)
+    return NULL;
+  void *found = rest.arenas[best];
+  rest.arenas[best] = rest.arenas[--rest.count];
+  if (best_bytes >= bytes)
+    return found;
+  *out_discarded = found;
+  return NULL;
+}
+
+static void *rest_take(size_t bytes, int64_t *out_bytes) {
+  void *found = NULL, *discarded = NULL;
+  if (bytes >= PN_POOL_HUGE_BYTES) {
+    pthread_mutex_lock(&rest.lock);
+    found = rest_find(bytes, &discarded);
+    pthread_mutex_unlock(&rest.lock);
+    /* It goes first: both together might not fit. */
+    pn_pool_discard(discarded);
+  }
+  if (!found)
+    found = pn_pool_alloc(bytes);
+  *out_bytes = found ? (int64_t)pn_pool_block_bytes(found) : 0;
+  return found;
+}
+
+void pn_rt_context_rest(pn_rt_context_t *ctx) {
+  if (!ctx || !ctx->may_rest || ctx->arena_bytes < (int64_t)PN_POOL_HUGE_BYTES)
+    return;
+  pthread_mutex_lock(&rest.lock);
+  if (rest.count < REST_COUNT_MAX) {
+    rest.arenas[rest.count++] = ctx->arena;
+    ctx->arena = NULL;
+    ctx->arena_bytes = 0;
+  }
+  pthread_mutex_unlock(&rest.lock);
+}
+
+/* Counts a context that was made, or has gone. */
+static void rest_count(bool made) {
+  void *discarded = NULL;
+  pthread_mutex_lock(&rest.lock);
+  rest.context_count += made ? 1 : (size_t)-1;
+  if (rest.count > rest.context_count)
+    (void)rest_find(SIZE_MAX, &discarded);
+  pthread_mutex_unlock(&rest.lock);
+  pn_pool_discard(discarded);
+}
+
+static void rest_lock(void) { pthread_mutex_lock(&rest.lock); }
+
+static void rest_unlock(void) { pthread_mutex_unlock(&rest.lock); }
+
+__attribute__((constructor)) static void rest_fork_register(void) {
+  (void)pn_fork_handlers_register(rest_lock, rest_unlock, rest_unlock);
+}
+
+__attribute__((destructor)) static void rest_unload(void) {
+  while (rest.count)
+    pn_pool_discard(rest.arenas[--rest.count]);
+}
+
+/* ---- Contexts ----------------------------------------------------------- */
 
 pn_rt_context_t *pn_rt_context_create(void) {
   pn_rt_context_t *ctx = calloc(1, sizeof *ctx);
@@ -36,6 +135,8 @@ pn_rt_context_t *pn_rt_context_create(void) {
   pthread_mutex_init(&ctx->lock, NULL);
   ctx->take = pn_pool_alloc;
   ctx->give = pn_pool_free;
+  ctx->take_arena = rest_take;
+  rest_count(true);
   return ctx;
 }
 
@@ -61,6 +162,7 @@ void pn_rt_context_destroy(pn_rt_context_t *ctx) {
   free(ctx->laps);
   pthread_mutex_destroy(&ctx->lock);
   free(ctx);
+  rest_count(false);
 }
 
 /* The old arena goes first: both together might not fit. */
@@ -70,8 +172,8 @@ void *pn_rt_arena(pn_rt_context_t *ctx, int64_t bytes) {
   if (ctx->arena && bytes <= ctx->arena_bytes)
     return ctx->arena;
   ctx->give(ctx->arena);
-  ctx->arena = ctx->take((size_t)bytes);
-  ctx->arena_bytes = ctx->arena ? bytes : 0;
+  ctx->arena = ctx->take_arena((size_t)bytes, &ctx->arena_bytes);
+  ctx->may_rest = true;
   return ctx->arena;
 }
 

@@ -270,6 +270,21 @@ void pn_pool_free(void *data) {
   chain_destroy(chain);
 }
 
+size_t pn_pool_block_bytes(void *data) {
+  return class_bytes(pn_block_of(data)->size_class);
+}
+
+void pn_pool_discard(void *data) {
+  if (!data)
+    return;
+  pn_block_t *block = pn_block_of(data);
+  assert(block->state == BLOCK_USED && "freed twice, or not of the pool");
+  pthread_mutex_lock(&pool.lock);
+  pool.bytes_used -= class_bytes(block->size_class);
+  pthread_mutex_unlock(&pool.lock);
+  block_destroy(block);
+}
+
 void pn_pool_trim(size_t keep_bytes) {
   pthread_mutex_lock(&pool.lock);
   pn_block_t *chain = cache_evict(keep_bytes, INT64_MIN);

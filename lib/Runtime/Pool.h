@@ -10,6 +10,7 @@
 #ifndef POLYNEST_RUNTIME_POOL_H
 #define POLYNEST_RUNTIME_POOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct pn_block {
@@ -30,5 +31,11 @@ static inline pn_block_t *pn_block_of(void *data) {
   return (pn_block_t *)data - 1;
 }
 static inline void *pn_block_data(pn_block_t *block) { return block + 1; }
+
+/* Bytes of the block that data of the pool lies in. */
+size_t pn_pool_block_bytes(void *data);
+
+/* Gives data of the pool back to the system at once; accepts NULL. */
+void pn_pool_discard(void *data);
 
 #endif /* POLYNEST_RUNTIME_POOL_H */

@@ -8,6 +8,7 @@
  *   --bench                  cost of an empty loop (POLYNEST_OPENMP chooses)
  * Linked with --wrap for the functions that the failure tests interpose.
  */
+#include "Runtime/Context.h"
 #include "Runtime/Crew.h"
 #include "check.h"
 #include "polynest/runtime.h"
@@ -462,6 +463,41 @@ static void test_context(void) {
   pn_rt_context_destroy(NULL);
   pn_rt_context_reset(NULL);
   CHECK(!pn_rt_arena(NULL, 64));
+  CHECK(stats_get().bytes_used == used);
+}
+
+/* Arenas of contexts that rest are those of others; the smallest that fits is,
+ * and where none does, a larger one comes in the place of the largest. */
+static void test_resting_arenas(void) {
+  uint64_t used = stats_get().bytes_used;
+  pn_rt_context_t *a = pn_rt_context_create(), *b = pn_rt_context_create();
+  pn_rt_context_t *c = pn_rt_context_create();
+  int64_t mib = 1 << 20;
+  void *small = pn_rt_arena(a, 4 * mib), *large = pn_rt_arena(b, 8 * mib);
+  CHECK(small && large && small != large);
+  uint64_t both = stats_get().bytes_used;
+  pn_rt_context_rest(a);
+  pn_rt_context_rest(b);
+  pn_rt_context_rest(b); /* has none now */
+  CHECK(stats_get().bytes_used == both);
+  CHECK(pn_rt_arena(c, 3 * mib) == small);
+  CHECK(pn_rt_arena(c, 4 * mib) == small);
+  CHECK(pn_rt_arena(a, 5 * mib) == large);
+  CHECK(pn_rt_arena(a, 8 * mib) == large);
+  memset(large, 1, (size_t)(8 * mib));
+  pn_rt_context_rest(c);
+  pn_rt_context_rest(a);
+  CHECK(pn_rt_arena(b, 9 * mib) != NULL);
+  CHECK(stats_get().bytes_used == both + (uint64_t)mib);
+  /* Small ones stay with their contexts. */
+  void *own = pn_rt_arena(c, 1000);
+  pn_rt_context_rest(c);
+  CHECK(own && pn_rt_arena(c, 1000) == own);
+  pn_rt_context_rest(NULL);
+  pn_rt_context_rest(b);
+  pn_rt_context_destroy(a);
+  pn_rt_context_destroy(b);
+  pn_rt_context_destroy(c);
   CHECK(stats_get().bytes_used == used);
 }
 
@@ -1185,6 +1221,7 @@ int main(int argc, char **argv) {
   CHECK_RUN(test_pool_trims_before_failing);
   CHECK_RUN(test_pool_threads);
   CHECK_RUN(test_context);
+  CHECK_RUN(test_resting_arenas);
   CHECK_RUN(test_thread_count);
   CHECK_RUN(test_thread_count_override);
   bindings_check();
