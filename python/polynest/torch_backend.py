@@ -566,7 +566,10 @@ class GraphCompiler:
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
         with progress.shown():
-            return self._compile(module)
+            built = self._compile(module)
+        # Backward passes are compiled later than the rest.
+        _capi.release_memory()
+        return built
 
     def _compile(self, module: torch.fx.GraphModule) -> Callable:
         torch_rewrites.rewrite(module)
@@ -1142,7 +1145,6 @@ def polynest(
     built = _compile_anew(
         module, example_inputs, checked, kinds, _seen, cache, key
     )
-    _capi.release_pages()
     if checked["check"]:
         return torch_check.checked_graph(module, built)
     return built

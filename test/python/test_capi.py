@@ -218,6 +218,9 @@ assert _capi.release_pages() > 0
 assert held() < before / 2, (before, held())
 second = compiled()
 assert held() > 0
+before = held()
+_capi.release_memory()
+assert held() < before
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True
