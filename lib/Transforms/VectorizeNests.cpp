@@ -984,6 +984,7 @@ void NestPlanner::consider(LoopNode &node) {
     return;
   }
   base.trip = *trip;
+  base.vectorBits = machine.widthBits;
   bool isHeavy = !node.children.empty() || countOps(loop) > 24;
   unsigned widest =
       std::max(2u, machine.widthBits / getWidestBits(loop, base.facts));

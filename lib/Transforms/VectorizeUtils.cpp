@@ -311,57 +311,161 @@ void findSquares(AffineForOp loop, LaneFacts &facts) {
   });
 }
 
-void turnSquare(OpBuilder &builder, Location loc,
-                MutableArrayRef<Value> vectors) {
-  auto type = cast<VectorType>(vectors.front().getType());
-  int64_t lanes = type.getNumElements();
-  // Units interleave two registers within each 128 bits, so that runs of `run`
-  // lanes alternate; halves wider than that change places whole.
-  int64_t part = std::max<int64_t>(
-      1, 128 / int64_t(getElementBits(type.getElementType())));
-  part = std::min(part, lanes);
-  auto shuffle = [&](Value a, Value b, function_ref<int64_t(int64_t)> pick) {
-    SmallVector<int64_t> order;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      order.push_back(pick(lane));
-    return vector::ShuffleOp::create(builder, loc, a, b, order).getResult();
-  };
-  for (int64_t run = 1; run < lanes; run *= 2) {
+/// Lanes [first, first + count) of a vector.
+static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
+                       int64_t first, int64_t count) {
+  SmallVector<int64_t> lanes;
+  for (int64_t l = 0; l < count; ++l)
+    lanes.push_back(first + l);
+  return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
+}
+
+static unsigned getLanes(Value vector) {
+  return cast<VectorType>(vector.getType()).getNumElements();
+}
+
+using Pick = function_ref<int64_t(int64_t)>;
+
+/// `lanes` lanes of a vector and, from their number of lanes on, a second one.
+static Value pickLanes(OpBuilder &builder, Location loc, Value a, Value b,
+                       int64_t lanes, Pick pick) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    order.push_back(pick(lane));
+  return vector::ShuffleOp::create(builder, loc, a, b, order);
+}
+
+/// Lanes of a square that units turn within 128 bits of a vector.
+static int64_t getPart(Value vector, int64_t most) {
+  Type element = cast<VectorType>(vector.getType()).getElementType();
+  return std::min(most,
+                  std::max<int64_t>(1, 128 / int64_t(getElementBits(element))));
+}
+
+/// Turns the squares of `part` vectors and as many lanes. Units interleave two
+/// registers within each 128 bits, so that runs of `run` lanes alternate. The
+/// vectors of each group of `part` are in bit-reversed order then: vector v
+/// holds the column whose bits are those of v reversed.
+static void turnParts(OpBuilder &builder, Location loc,
+                      MutableArrayRef<Value> vectors, int64_t part) {
+  int64_t lanes = getLanes(vectors.front()), count = vectors.size();
+  for (int64_t run = 1; run < part; run *= 2) {
     SmallVector<Value> next(vectors.size());
-    for (int64_t v = 0; v < lanes; ++v) {
+    for (int64_t v = 0; v < count; ++v) {
       if (v & run)
         continue;
       Value a = vectors[v], b = vectors[v + run];
       for (int64_t upper = 0; upper < 2; ++upper)
-        next[v + upper * run] = shuffle(a, b, [&](int64_t lane) {
-          if (run >= part) {
-            // Runs `upper`, then `upper` of the other one.
-            bool isSecond = lane & run;
-            int64_t from = (lane & ~run) + upper * run;
-            return isSecond ? lanes + from : from;
-          }
-          int64_t base = lane - lane % part, at = lane % part;
-          int64_t block = at / run, inBlock = at % run;
-          int64_t from =
-              base + upper * (part / 2) + (block / 2) * run + inBlock;
-          return block % 2 ? lanes + from : from;
-        });
+        next[v + upper * run] =
+            pickLanes(builder, loc, a, b, lanes, [&](int64_t lane) {
+              int64_t base = lane - lane % part, at = lane % part;
+              int64_t block = at / run, inBlock = at % run;
+              int64_t from =
+                  base + upper * (part / 2) + (block / 2) * run + inBlock;
+              return block % 2 ? lanes + from : from;
+            });
     }
     llvm::copy(next, vectors.begin());
   }
+}
+
+/// Puts vectors that turnParts has turned into their order.
+static void orderParts(MutableArrayRef<Value> vectors, int64_t part) {
   if (part <= 2)
     return;
-  // Interleaving leaves the vectors of each group of `part` in bit-reversed
-  // order: vector v holds the column whose bits are those of v reversed.
   SmallVector<Value> ordered(vectors.size());
   unsigned bits = llvm::Log2_64(uint64_t(part));
-  for (int64_t v = 0; v < lanes; ++v) {
+  for (int64_t v = 0, count = vectors.size(); v < count; ++v) {
     int64_t low = v % part, column = v - low;
     for (unsigned bit = 0; bit < bits; ++bit)
       column += ((low >> bit) & 1) << (bits - 1 - bit);
     ordered[column] = vectors[v];
   }
   llvm::copy(ordered, vectors.begin());
+}
+
+void turnSquare(OpBuilder &builder, Location loc,
+                MutableArrayRef<Value> vectors) {
+  int64_t lanes = getLanes(vectors.front());
+  int64_t part = getPart(vectors.front(), lanes);
+  turnParts(builder, loc, vectors, part);
+  // Halves wider than 128 bits change places whole.
+  for (int64_t run = part; run < lanes; run *= 2) {
+    SmallVector<Value> next(vectors.size());
+    for (int64_t v = 0; v < lanes; ++v) {
+      if (v & run)
+        continue;
+      for (int64_t upper = 0; upper < 2; ++upper)
+        next[v + upper * run] =
+            pickLanes(builder, loc, vectors[v], vectors[v + run], lanes,
+                      [&](int64_t lane) {
+                        // Runs `upper`, then `upper` of the other one.
+                        bool isSecond = lane & run;
+                        int64_t from = (lane & ~run) + upper * run;
+                        return isSecond ? lanes + from : from;
+                      });
+    }
+    llvm::copy(next, vectors.begin());
+  }
+  orderParts(vectors, part);
+}
+
+/// Turns two squares side by side, rows of twice as many lanes as there are
+/// rows: what turns parts turns those of both at once. Rows are of up to four
+/// parts.
+static SmallVector<Value> turnTwoSquares(OpBuilder &builder, Location loc,
+                                         ArrayRef<Value> given) {
+  SmallVector<Value> rows(given);
+  int64_t width = rows.size(), part = getPart(rows.front(), width);
+  turnParts(builder, loc, rows, part);
+  orderParts(rows, part);
+  SmallVector<Value> columns(2 * width);
+  for (int64_t p = 0; p < width / part; ++p)
+    for (int64_t j = 0; j < part; ++j) {
+      Value two = rows[j];
+      if (part < width)
+        // Parts 2 p of both, then parts 2 p + 1.
+        two = pickLanes(builder, loc, rows[j], rows[part + j], 2 * width,
+                        [&](int64_t lane) {
+                          int64_t at = lane / part;
+                          int64_t from = (2 * p + at / 2) * part + lane % part;
+                          return at % 2 ? 2 * width + from : from;
+                        });
+      for (int64_t half = 0; half < 2; ++half)
+        columns[(2 * p + half) * part + j] =
+            takeLanes(builder, loc, two, half * width, width);
+    }
+  return columns;
+}
+
+/// What turnTwoSquares has turned, as it was.
+static SmallVector<Value> turnTwoSquaresBack(OpBuilder &builder, Location loc,
+                                             ArrayRef<Value> columns) {
+  int64_t width = columns.size() / 2, part = getPart(columns.front(), width);
+  auto two = [&](int64_t p, int64_t j) {
+    return pickLanes(builder, loc, columns[2 * p * part + j],
+                     columns[(2 * p + 1) * part + j], 2 * width,
+                     [](int64_t lane) { return lane; });
+  };
+  SmallVector<Value> rows(width);
+  for (int64_t j = 0; j < part; ++j) {
+    Value first = two(0, j);
+    if (part == width) {
+      rows[j] = first;
+      continue;
+    }
+    Value second = two(1, j);
+    for (int64_t g = 0; g < 2; ++g)
+      rows[g * part + j] =
+          pickLanes(builder, loc, first, second, 2 * width, [&](int64_t lane) {
+            int64_t at = lane / part;
+            int64_t from = (2 * (at % 2) + g) * part + lane % part;
+            return at < 2 ? from : 2 * width + from;
+          });
+  }
+  turnParts(builder, loc, rows, part);
+  orderParts(rows, part);
+  return rows;
 }
 
 //===----------------------------------------------------------------------===//
@@ -537,19 +641,6 @@ static SmallVector<Value> scatterLanes(OpBuilder &builder, Location loc,
   return lanes;
 }
 
-/// Lanes [first, first + count) of a vector.
-static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
-                       int64_t first, int64_t count) {
-  SmallVector<int64_t> lanes;
-  for (int64_t l = 0; l < count; ++l)
-    lanes.push_back(first + l);
-  return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
-}
-
-static unsigned getLanes(Value vector) {
-  return cast<VectorType>(vector.getType()).getNumElements();
-}
-
 /// Folds the vector in halves until it has `width` lanes. One sum of integers
 /// is left to the code generator: of halves that get narrower LLVM 22 adds up
 /// too few where their elements are products of bytes (`vpdpbusd`).
@@ -584,6 +675,7 @@ public:
   StageEmitter(const VectorPlan &plan, const VectorStage &stage)
       : facts(plan.facts), oldIv(plan.loop->getRegion(0).getArgument(0)),
         width(stage.width), interleave(stage.interleave),
+        vectorBits(plan.vectorBits),
         shift(stage.shift), lattice{AffineForOp(plan.loop).getStepAsInt(),
                                     stage.width,
                                     // A vector moved back is off the lattice.
@@ -630,6 +722,7 @@ private:
                      ValueRange upperOperands, ValueRange inits);
   void emitSquareLoop(OpBuilder &builder, AffineForOp loop,
                       ArrayRef<Operation *> squares);
+  unsigned chooseSteps(AffineForOp loop, ArrayRef<Operation *> accesses) const;
   void loadSquares(OpBuilder &builder, AffineLoadOp load);
   void storeSquares(OpBuilder &builder, AffineStoreOp store);
   void emitIf(OpBuilder &builder, Operation *op);
@@ -639,7 +732,7 @@ private:
 
   const LaneFacts &facts;
   Value oldIv;
-  unsigned width, interleave;
+  unsigned width, interleave, vectorBits;
   int64_t shift;
   LaneLattice lattice;
   IRMapping scalars;
@@ -650,7 +743,7 @@ private:
     SmallVector<SmallVector<Value>, 4> parts;
   };
   llvm::MapVector<Operation *, Square> squares;
-  unsigned squareStep = 0;
+  unsigned squareStep = 0, squareSteps = 0;
 };
 } // namespace
 
@@ -1013,6 +1106,28 @@ void StageEmitter::emitLoop(OpBuilder &builder, AffineForOp loop) {
                 mapped(loop.getUpperBoundOperands()), inits);
 }
 
+/// Iterations of a loop of squares at once: as many as there are lanes, or
+/// twice that where a row of so many elements is still one vector. Rows are
+/// then read and written in longer pieces, whole lines where vectors are lines,
+/// and turned by half as many instructions.
+unsigned StageEmitter::chooseSteps(AffineForOp loop,
+                                   ArrayRef<Operation *> accesses) const {
+  unsigned twice = 2 * width;
+  std::optional<uint64_t> trips = getTripCount(loop);
+  // What is left after them goes one by one.
+  constexpr unsigned leastRounds = 16;
+  if (interleave != 1 || twice > maxSquareLanes || !trips ||
+      (*trips % twice != *trips % width && *trips < leastRounds * twice))
+    return width;
+  for (Operation *access : accesses) {
+    unsigned bits = getElementBits(getAccessedType(access).getElementType());
+    // turnTwoSquares takes rows of four parts.
+    if (twice * bits > std::min(vectorBits, 512u))
+      return width;
+  }
+  return twice;
+}
+
 /// Rows of all lanes from the current iteration on, turned.
 void StageEmitter::loadSquares(OpBuilder &builder, AffineLoadOp load) {
   AffineValueMap map = getIndexMap(load);
@@ -1022,10 +1137,14 @@ void StageEmitter::loadSquares(OpBuilder &builder, AffineLoadOp load) {
     for (unsigned l = 0; l < width; ++l) {
       auto [moved, operands] = shifted(map, laneOffset(u, l));
       rows.push_back(AffineVectorLoadOp::create(
-          builder, load.getLoc(), vectorOf(load.getType()),
+          builder, load.getLoc(),
+          VectorType::get(int64_t(squareSteps), load.getType()),
           scalarOf(load.getMemRef()), moved, operands));
     }
-    turnSquare(builder, load.getLoc(), rows);
+    if (squareSteps == width)
+      turnSquare(builder, load.getLoc(), rows);
+    else
+      rows = turnTwoSquares(builder, load.getLoc(), rows);
     square.parts.push_back(rows);
   }
 }
@@ -1035,7 +1154,10 @@ void StageEmitter::loadSquares(OpBuilder &builder, AffineLoadOp load) {
 void StageEmitter::storeSquares(OpBuilder &builder, AffineStoreOp store) {
   AffineValueMap map = getIndexMap(store);
   for (auto [u, rows] : llvm::enumerate(squares[store].parts)) {
-    turnSquare(builder, store.getLoc(), rows);
+    if (squareSteps == width)
+      turnSquare(builder, store.getLoc(), rows);
+    else
+      rows = turnTwoSquaresBack(builder, store.getLoc(), rows);
     for (unsigned l = 0; l < width; ++l) {
       auto [moved, operands] = shifted(map, laneOffset(u, l));
       AffineVectorStoreOp::create(builder, store.getLoc(), rows[l],
@@ -1044,14 +1166,15 @@ void StageEmitter::storeSquares(OpBuilder &builder, AffineStoreOp store) {
   }
 }
 
-/// `width` iterations at once while there are as many, each in its order; the
+/// Several iterations at once while there are as many, each in its order; the
 /// accesses in `accesses` are made once for all of them.
 void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
                                   ArrayRef<Operation *> accesses) {
   Location loc = loop.getLoc();
   Bounds bounds = getBounds(loop);
+  int64_t steps = chooseSteps(loop, accesses);
   AffineExpr span = bounds.upper.front() - bounds.lower;
-  AffineExpr end = bounds.lower + span.floorDiv(width) * int64_t(width);
+  AffineExpr end = bounds.lower + span.floorDiv(steps) * steps;
   AffineValueMap first = makeBound(bounds, bounds.lower);
   AffineValueMap middle = makeBound(bounds, end);
   AffineValueMap last = makeBound(bounds, bounds.upper.front());
@@ -1068,14 +1191,15 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
       expand(builder, loc, loop.getInits(), loop.getRegionIterArgs());
   auto turned = AffineForOp::create(
       builder, loc, operandsOf(first), first.getAffineMap(), operandsOf(middle),
-      middle.getAffineMap(), int64_t(width), inits,
+      middle.getAffineMap(), steps, inits,
       [&](OpBuilder &inner, Location, Value iv, ValueRange arguments) {
         AffineExpr dim = inner.getAffineDimExpr(0);
         SmallVector<Value> carried(arguments);
         for (Operation *access : accesses)
           if (classifyLanes(access, oldIv, lattice).form == LaneForm::Separate)
             squares[access].parts.clear();
-        for (squareStep = 0; squareStep < width; ++squareStep) {
+        squareSteps = steps;
+        for (squareStep = 0; squareStep < steps; ++squareStep) {
           Value at = iv;
           if (squareStep > 0)
             at = AffineApplyOp::create(
@@ -1099,7 +1223,7 @@ void StageEmitter::emitSquareLoop(OpBuilder &builder, AffineForOp loop,
   // Erases the loop.
   if (inits.empty() && getTripCount(turned) == 1)
     (void)promoteIfSingleIteration(turned);
-  if (trips && *trips % width == 0)
+  if (trips && *trips % uint64_t(steps) == 0)
     return;
   emitPlainLoop(builder, loop, rest.getAffineMap(), operandsOf(rest),
                 last.getAffineMap(), operandsOf(last), carried);

@@ -152,6 +152,8 @@ struct VectorPlan {
   LaneFacts facts;
   TripInfo trip;
   unsigned width = 1, interleave = 1;
+  /// Of a register.
+  unsigned vectorBits = 0;
   llvm::SmallVector<VectorStage, 4> stages;
 };
 

@@ -183,6 +183,20 @@ def test_sums_so_far(dynamic):
             assert torch.equal(g(i), counts(i))
 
 
+def test_sums_so_far_by_lines():
+    """Two squares at once; the last one is streamed past the caches."""
+    for rows, columns in ((8, 16), (9, 48), (33, 40), (24, 515), (3, 64),
+                          (70, 528), (1600, 1616)):
+        f = compiled(lambda x: torch.cumsum(x, -1))
+        x = numbers(rows, columns, edges=rows == 70)
+        wanted = torch.cumsum(x.double(), -1).float()
+        same_bits(f(x), wanted)
+    for dtype in (torch.bfloat16, torch.float16, torch.int32, torch.float64):
+        f = compiled(lambda x: torch.cumsum(x, -1))
+        x = numbers(33, 528, edges=False).mul(4).round().to(dtype)
+        assert torch.equal(f(x), torch.cumsum(x, -1))
+
+
 # -- reductions of whole arrays ------------------------------------------------------
 
 
