@@ -115,7 +115,8 @@ def _safe_softmax(x, dim, dtype=None):
 def _scores(query, key, attn_mask, is_causal, scale):
     """Scores of plain attention, and the scale that they have."""
     if scale is None:
-        scale = 1.0 / math.sqrt(query.size(-1))
+        # A size that is not known stays so.
+        scale = 1.0 / torch.sym_sqrt(query.size(-1))
     s = torch.matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         rows, cols = s.size(-2), s.size(-1)

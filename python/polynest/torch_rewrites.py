@@ -449,6 +449,14 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     graph.erase_node(node)
 
 
+# -- numbers computed from sizes ----------------------------------------------------
+
+
+def _rewrite_division(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """PyTorch divides such numbers by another name of the op."""
+    node.target = aten.div.Tensor
+
+
 # -- all of them -----------------------------------------------------------------
 
 _REWRITES = {
@@ -456,6 +464,7 @@ _REWRITES = {
     "aten.add.Tensor": _rewrite_sum,
     "aten.gather.default": _rewrite_gather,
     "aten.sum.dim_IntList": _rewrite_chosen,
+    "aten.true_divide.Tensor": _rewrite_division,
     # Not there before Dynamo has used it.
     "prims.fma.default": _rewrite_fma,
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The torch.compile backend: views, aliases, sizes, training, fallbacks."""
 
+import math
 import threading
 
 import pytest
@@ -418,6 +419,8 @@ def compiles():
         lambda x: x.expand(3, x.shape[0]) + 1,
         lambda x: torch.arange(x.shape[0]) + x,
         lambda x: x.mean() * x.numel(),
+        lambda x: x * (1.0 / math.sqrt(x.size(0))),
+        lambda x: x / x.size(0) ** 0.5 - 1 / x.size(0),
     ],
 )
 def test_dynamic_sizes(function):
