@@ -180,6 +180,28 @@ bool pn_model_register_tile(const pn_model_core_t *core, int64_t m, int64_t n,
   return found;
 }
 
+int32_t pn_model_rest_rows(const pn_model_core_t *core,
+                           const pn_model_tile_t *tile) {
+  int32_t best = 0;
+  double least = 0;
+  for (int32_t rows = 1; rows < tile->mr; ++rows) {
+    pn_model_tile_t part;
+    if (!pn_model_tile_cost(core, rows, tile->vectors, &part))
+      continue;
+    double sum = 0;
+    for (int32_t rest = 1; rest < tile->mr; ++rest) {
+      int64_t count = ceil_div(rest, rows);
+      sum += count * rows < tile->mr ? (double)count * part.cycles_per_k
+                                     : tile->cycles_per_k;
+    }
+    if (best && sum > least * (1 + 1e-9))
+      continue;
+    best = rows;
+    least = sum;
+  }
+  return best;
+}
+
 /*===--- Blocking of the paper --------------------------------------------===*/
 
 /* Ways and bytes of one way of what one core has of a level. */

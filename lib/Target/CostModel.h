@@ -104,6 +104,13 @@ bool pn_model_matrix_tile_cost(const pn_model_core_t *core, int32_t mr,
 bool pn_model_register_tile(const pn_model_core_t *core, int64_t m, int64_t n,
                             pn_model_tile_t *out_tile);
 
+/* Of a number of rows that is not known, some are left behind whole tiles.
+ * Tiles of so many rows take them, one after the other where that is less than
+ * mr, in the fewest cycles over 1 to mr - 1 rows; the largest of equals, 0
+ * where mr is 1. */
+int32_t pn_model_rest_rows(const pn_model_core_t *core,
+                           const pn_model_tile_t *tile);
+
 typedef struct pn_model_blocking {
   int64_t kc, mc, nc; /* mc a multiple of mr, nc of nr */
 } pn_model_blocking_t;

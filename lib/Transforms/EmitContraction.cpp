@@ -82,6 +82,10 @@ private:
   void cloneOne(Operation *op, IRMapping &mapping);
   Value makeBuffer(ArrayRef<int64_t> shape, Type elements);
   Value makePacked(ArrayRef<int64_t> shape, const std::string &why);
+  void clearBetween(Value buffer, unsigned d, const Bounds &first,
+                    const Bounds &last);
+  void clearRest(Value buffer, unsigned d, const LoopGroup &group, int64_t unit,
+                 bool countsUnits = false);
   void clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                     int64_t unit);
   void clearPackedColumns(Value buffer);
@@ -130,7 +134,7 @@ private:
                           SmallVectorImpl<Value> &operands);
   Value nextPanel(Value columns, Value row, Value column);
   bool hasUnknownRows() const;
-  std::optional<Bounds> beginRest(int64_t fewRows);
+  std::optional<Bounds> beginRest(int64_t most);
   Value openTiles(const Bounds &bounds, int64_t step,
                   const Bounds *lower = nullptr);
   Value spreadOffset(int64_t offset, int64_t lanes);
@@ -742,18 +746,63 @@ void Emitter::clearBox(Value buffer,
                         builder.getMultiDimIdentityMap(box.size()), place);
 }
 
+/// Puts zeros from one bound to the other, in dimension `d` of a buffer.
+void Emitter::clearBetween(Value buffer, unsigned d, const Bounds &first,
+                           const Bounds &last) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto bufferType = cast<MemRefType>(buffer.getType());
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(bufferType.getElementType()));
+  SmallVector<Value> place;
+  for (auto [i, size] : llvm::enumerate(bufferType.getShape())) {
+    Bounds all{builder.getConstantAffineMap(size), {}};
+    AffineForOp loop = i == d ? makeLoop(last, 1, {}, &first) : makeLoop(all);
+    place.push_back(loop.getInductionVar());
+  }
+  AffineStoreOp::create(builder, loc, zero, buffer,
+                        builder.getMultiDimIdentityMap(place.size()), place);
+}
+
+/// Puts zeros behind the points of the open block, in dimension `d` of a buffer
+/// that is still to be filled: up to a whole unit, no further than the room for
+/// a full block. Where the dimension counts units, in the last one unless it is
+/// full.
+void Emitter::clearRest(Value buffer, unsigned d, const LoopGroup &group,
+                        int64_t unit, bool countsUnits) {
+  Bounds first = pointsOf(group), last = first;
+  SmallVector<AffineExpr> begins{builder.getAffineConstantExpr(0)}, ends;
+  for (AffineExpr result : first.map.getResults()) {
+    auto constant = dyn_cast<AffineConstantExpr>(result);
+    // Full blocks leave nothing: where others end is at or behind their end.
+    if (!constant || constant.getValue() % unit != 0)
+      begins.push_back(countsUnits ? result.floorDiv(unit) : result);
+    AffineExpr end = result.ceilDiv(unit);
+    ends.push_back(countsUnits ? end : end * unit);
+  }
+  // The least of several is none of a loop's lower bounds.
+  if (begins.size() > 2)
+    begins.truncate(1);
+  auto mapOf = [&](ArrayRef<AffineExpr> results) {
+    return simplifyAffineMap(AffineMap::get(last.map.getNumDims(),
+                                            last.map.getNumSymbols(), results,
+                                            builder.getContext()));
+  };
+  first.map = mapOf(begins);
+  last.map = mapOf(ends);
+  clearBetween(buffer, d, first, last);
+}
+
 /// Puts zeros where no point of the group lies in dimension `d` of a buffer
 /// that is rounded up to whole units: lanes that the micro-kernel computes and
 /// nobody reads. What happens to lie there could be slow to multiply.
 void Emitter::clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                            int64_t unit) {
-  auto shape = cast<MemRefType>(buffer.getType()).getShape();
-  SmallVector<std::pair<int64_t, int64_t>> box;
-  for (int64_t size : shape)
-    box.push_back({0, size});
   SmallVector<int64_t, 2> points = getBlockPoints(group);
   if (points.empty() && !isExact(group, unit))
-    clearBox(buffer, box);
+    clearRest(buffer, d, group, unit);
+  SmallVector<std::pair<int64_t, int64_t>> box;
+  for (int64_t size : cast<MemRefType>(buffer.getType()).getShape())
+    box.push_back({0, size});
   for (int64_t count : points) {
     if (count % unit == 0)
       continue;
@@ -766,15 +815,18 @@ void Emitter::clearPadding(Value buffer, unsigned d, const LoopGroup &group,
 void Emitter::clearPackedColumns(Value buffer) {
   int64_t nr = decision.plan.tile.nr;
   auto shape = cast<MemRefType>(buffer.getType()).getShape();
-  if (!decision.panels)
-    return clearPadding(buffer, shape.size() - 1, decision.columns, nr);
+  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
   SmallVector<std::pair<int64_t, int64_t>> box;
   for (int64_t size : shape)
     box.push_back({0, size});
-  SmallVector<int64_t, 2> points = getBlockPoints(decision.columns);
-  if (points.empty() && !isExact(decision.columns, nr))
-    clearBox(buffer, box);
+  // Ahead of all blocks none is open.
+  if (isAhead && points.empty() && !isExact(decision.columns, nr))
+    return clearBox(buffer, box);
+  if (!decision.panels)
+    return clearPadding(buffer, shape.size() - 1, decision.columns, nr);
   size_t panel = shape.size() - 3;
+  if (points.empty() && !isExact(decision.columns, nr))
+    clearRest(buffer, panel, decision.columns, nr, /*countsUnits=*/true);
   for (auto [i, count] : llvm::enumerate(points)) {
     // The second count is that of the last block.
     if (isAhead && i == 1)
@@ -813,7 +865,6 @@ void Emitter::clearDepthRest(Value buffer, unsigned d) {
   if (!decision.matrix || isExact(decision.depth, decision.matrix->words) ||
       count.map.isSingleConstant())
     return;
-  OpBuilder::InsertionGuard guard(builder);
   unsigned dims = count.map.getNumDims(), symbols = count.map.getNumSymbols();
   int64_t words = decision.matrix->words;
   Bounds first = count, last = count;
@@ -825,18 +876,7 @@ void Emitter::clearDepthRest(Value buffer, unsigned d) {
       });
   last.map = simplifyAffineMap(
       AffineMap::get(dims, symbols, ends, builder.getContext()));
-  Type elements = cast<MemRefType>(buffer.getType()).getElementType();
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elements));
-  SmallVector<Value> place;
-  for (auto [i, size] :
-       llvm::enumerate(cast<MemRefType>(buffer.getType()).getShape())) {
-    Bounds all{builder.getConstantAffineMap(size), {}};
-    AffineForOp loop = i == d ? makeLoop(last, 1, {}, &first) : makeLoop(all);
-    place.push_back(loop.getInductionVar());
-  }
-  AffineStoreOp::create(builder, loc, zero, buffer,
-                        builder.getMultiDimIdentityMap(place.size()), place);
+  clearBetween(buffer, d, first, last);
 }
 
 /// Evaluates an operand over a block, into rows of `outer` points and columns
@@ -2011,10 +2051,10 @@ bool Emitter::hasUnknownRows() const {
                       [](const CutLoop &cut) { return !cut.trips; });
 }
 
-/// Where in a block the tile begins that has `fewRows` rows or fewer, if there
+/// Where in a block the tile begins that has `most` rows or fewer, if there
 /// is one; else at its end or behind. None where that is not to be told by one
 /// index.
-std::optional<Bounds> Emitter::beginRest(int64_t fewRows) {
+std::optional<Bounds> Emitter::beginRest(int64_t most) {
   int64_t mr = decision.plan.tile.mr;
   Bounds count = pointsOf(decision.rows);
   AffineExpr rest;
@@ -2029,7 +2069,7 @@ std::optional<Bounds> Emitter::beginRest(int64_t fewRows) {
   }
   if (!rest)
     return std::nullopt;
-  AffineExpr begin = (rest - fewRows).ceilDiv(mr) * mr;
+  AffineExpr begin = (rest - most).ceilDiv(mr) * mr;
   count.map = AffineMap::get(count.map.getNumDims(), count.map.getNumSymbols(),
                              {builder.getAffineConstantExpr(0), begin},
                              builder.getContext());
@@ -2248,37 +2288,41 @@ void Emitter::startMovedRows(Value columns, Value column) {
 }
 
 /// Updates the block of accumulators by one block of depth. Where the number of
-/// rows is not known, a last tile of at most half as many rows has a
-/// micro-kernel of its own: the other would take twice as long or longer.
+/// rows is not known, those behind the last whole tile have a micro-kernel of
+/// fewer rows: the other would take up to three times as long.
 void Emitter::emitKernel(Value block, Value tileSums, Value rows,
                          Value columns) {
   OpBuilder::InsertionGuard guard(builder);
   const pn_model_tile_t &tile = decision.plan.tile;
-  int64_t fewRows = llvm::divideCeil(tile.mr, 2);
+  int64_t fewRows = 0, most = 0;
   std::optional<Bounds> begin;
   if (hasUnknownRows() && !isExact(decision.rows, tile.mr) &&
       tile.mr >= leastSplitRows)
-    begin = beginRest(fewRows);
+    fewRows = pn_model_rest_rows(&machine.core, &tile);
+  if (fewRows) {
+    most = (tile.mr - 1) / fewRows * fewRows;
+    begin = beginRest(most);
+  }
   Value column = openTiles(pointsOf(decision.columns), tile.nr);
   startMovedRows(columns, column);
   auto emitRows = [&](const Bounds &bounds, int64_t count,
                       const Bounds *lower = nullptr) {
     OpBuilder::InsertionGuard inner(builder);
-    Value row = openTiles(bounds, tile.mr, lower);
+    Value row = openTiles(bounds, count, lower);
     openRows = count;
     emitMicroTile(block, tileSums, rows, columns, row, column);
   };
-  Bounds all = pointsOf(decision.rows), most = all;
+  Bounds all = pointsOf(decision.rows), whole = all;
   if (!begin) {
     emitRows(all, tile.mr);
     return;
   }
   SmallVector<AffineExpr> results;
   for (AffineExpr result : all.map.getResults())
-    results.push_back(result - fewRows);
-  most.map = AffineMap::get(all.map.getNumDims(), all.map.getNumSymbols(),
-                            results, builder.getContext());
-  emitRows(most, tile.mr);
+    results.push_back(result - most);
+  whole.map = AffineMap::get(all.map.getNumDims(), all.map.getNumSymbols(),
+                             results, builder.getContext());
+  emitRows(whole, tile.mr);
   emitRows(all, fewRows, &*begin);
 }
 

@@ -10,7 +10,7 @@
 // block only (@convolution); a row count that is not constant (@dynamic),
 // of which a last tile of few rows has a micro-kernel of its own; rows of two loops
 // of unknown sizes are rows of one (@merged), unless a buffer may be longer than its
-// loop (@apart);
+// loop (@apart), where no more of a pack is cleared than is read;
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
 // registers (@transposed), also where an integer is taken off (@transposed_off);
@@ -207,10 +207,10 @@ func.func @convolution(%x: memref<2x16x22x22xf32>, %w: memref<32x16x3x3xf32>,
 //      AVX512: %{{.+}}:27 = affine.for %{{.+}} = 0 to 64
 //       CHECK: vector.fma
 //
-// The rest, at most half of the rows.
-//       CHECK: affine.for %{{.+}} = max #{{.+}} to min #{{.+}} step
-//        AVX2: %{{.+}}:6 = affine.for %{{.+}} = 0 to 64
-//      AVX512: %{{.+}}:15 = affine.for %{{.+}} = 0 to 64
+// The rest, 3 rows at a time: 9 sums hide the latency of an FMA.
+//       CHECK: affine.for %{{.+}} = max #{{.+}} to min #{{.+}} step 3
+//        AVX2: %{{.+}}:9 = affine.for %{{.+}} = 0 to 64
+//      AVX512: %{{.+}}:9 = affine.for %{{.+}} = 0 to 64
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @dynamic(%a: memref<?x64xf32>, %b: memref<64x96xf32>,
@@ -263,6 +263,12 @@ func.func @merged(%b: index, %n: index, %w: memref<64x96xf32>) {
 // CHECK-LABEL: func @apart
 //   CHECK-NOT: into memref<?x96xf32>
 //       CHECK: affine.for %{{.+}} = 0 to %arg0
+//
+// Zeros behind the rows that there are, up to a whole tile.
+//       CHECK: affine.for %[[I:.+]] = max #{{.+}} to min #{{.+}} {
+//  CHECK-NEXT: affine.for %[[K:.+]] = 0 to
+//  CHECK-NEXT: affine.store %{{.+}}, %[[A:.+]][%[[I]], %[[K]]]
+//       CHECK: affine.load %[[A]]
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @apart(%b: index, %n: index, %m: index, %w: memref<64x96xf32>) {

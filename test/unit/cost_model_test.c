@@ -147,6 +147,25 @@ static void tile_of_shape(void) {
   CHECK(tile.cycles_per_k == 4 && tile.fma_utilization == 0.125);
 }
 
+/* Rows of an unknown number: of 9 rows of 3 vectors, 1 to 8 may be left. 3 rows
+ * take max(9 / 2, 4) cycles: 3 * 4.5 + 3 * 9 + 2 * 13.5 = 67.5; 5 rows
+ * take 7.5: 5 * 7.5 + 3 * 13.5 = 78; 2 take 4: 2 * 4 + 2 * 8 + 2 * 12 + 2
+ * * 13.5 = 75. */
+static void rest_of_rows(void) {
+  pn_model_core_t core = core_of("znver4", 4);
+  core.fma_ports = 2;
+  core.fma_latency_cycles = 4;
+  core.load_ports = 2;
+  pn_model_tile_t tile;
+  CHECK(pn_model_tile_cost(&core, 9, 3, &tile));
+  CHECK(pn_model_rest_rows(&core, &tile) == 3);
+  /* One row is all that is left, and none. */
+  CHECK(pn_model_tile_cost(&core, 2, 3, &tile));
+  CHECK(pn_model_rest_rows(&core, &tile) == 1);
+  CHECK(pn_model_tile_cost(&core, 1, 3, &tile));
+  CHECK(pn_model_rest_rows(&core, &tile) == 0);
+}
+
 /* Measured on Emerald Rapids with 12 GB/s of memory at about 3 GHz
  * (docs/architecture.md): 1920^3 with a 9x48 tile reached 81 % of the peak at
  * 384/240/1920 and 68 % at 240/96/480. */
@@ -1039,6 +1058,7 @@ int main(void) {
   CHECK_RUN(paper_numbers);
   CHECK_RUN(known_chips);
   CHECK_RUN(tile_of_shape);
+  CHECK_RUN(rest_of_rows);
   CHECK_RUN(measured_rank);
   CHECK_RUN(kc_is_stable);
   CHECK_RUN(passes_over_result);
