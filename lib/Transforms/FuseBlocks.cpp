@@ -19,9 +19,10 @@
 // columns for its tiles, rows of what shrinks are reduced, what shrinks does
 // not fit one core's cache or a mask hides columns of it but a small block does
 // not outgrow it many times, its traffic is more than that of the operands that
-// blocks read more often than nests that stand alone, and there are blocks for
-// a few cores; sizes that are not known are taken for large ones. Limits: loops
-// from 0 by steps of 1, the same number of times in each iteration around them.
+// blocks read more often than nests that stand alone, for which an unknown
+// number of rows counts as few, and there are blocks for a few cores; other
+// sizes that are not known are taken for large ones.
+// Limits: loops from 0 by steps of 1, as often in each iteration around them.
 // Cost: linear in nodes and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
@@ -490,11 +491,13 @@ static const char *judge(Chain &chain, uint64_t cacheBytes) {
   if (saturatingMultiply(outer, uint64_t(blocks)) < leastIterations)
     return "too few parallel iterations would be left";
   // Buffers grow with the product of two sizes: where one is not known, that is
-  // what counts.
-  uint64_t traffic = saturatingMultiply(
-      saturatingMultiply(rowTraffic, uint64_t(trips)), outer);
-  uint64_t again =
-      countReadsAgain(reads, outer, uint64_t(trips), uint64_t(blocks));
+  // what counts. Rows of an unknown number may be few, and nests that stand
+  // alone join those of several loops.
+  auto fewest = uint64_t(chain.trips ? trips : leastRows);
+  auto pieces = uint64_t(chain.trips ? blocks : 1);
+  uint64_t traffic =
+      saturatingMultiply(saturatingMultiply(rowTraffic, fewest), outer);
+  uint64_t again = countReadsAgain(reads, outer, fewest, pieces);
   // Blocks do not read what a mask hides of them: half of it.
   if (isKnown && (isMasked ? again / 2 : again) > traffic)
     return "operands read by each block are larger than the buffers";

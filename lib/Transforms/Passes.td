@@ -468,8 +468,8 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     blocks as there are run then, and what is left. Where all rows
     would fit the cache blocks have 32. Declines where the buffers fit a quarter of
     the cache and no such mask is put on, or blocks would read more again than that
-    saves, compared with products that join the rows of several loops. No value
-    changes.
+    saves, compared with products that join the rows of several loops; there rows of
+    an unknown number count as few. No value changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",

@@ -181,6 +181,45 @@ func.func @joined(%x: memref<16x32x96xf32>, %u: memref<384x96xf32>,
   return
 }
 
+// Of an unknown number of rows there may be as few.
+// CHECK: [Missed] fuse-blocks
+// CHECK-SAME: operands read by each block are larger than the buffers
+func.func @few_rows(%b: index, %n: index, %x: memref<?x?x96xf32>,
+                    %u: memref<384x96xf32>, %w: memref<384x96xf32>,
+                    %o: memref<?x?x96xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc(%b, %n) : memref<?x?x384xf32>
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %j = 0 to 384 {
+        %r = affine.for %d = 0 to 96 iter_args(%c = %zero) -> f32 {
+          %a = affine.load %x[%h, %i, %d] : memref<?x?x96xf32>
+          %y = affine.load %u[%j, %d] : memref<384x96xf32>
+          %m = arith.mulf %a, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%h, %i, %j] : memref<?x?x384xf32>
+      }
+    }
+  }
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %e = 0 to 96 {
+        %r = affine.for %j = 0 to 384 iter_args(%c = %zero) -> f32 {
+          %a = affine.load %s[%h, %i, %j] : memref<?x?x384xf32>
+          %y = affine.load %w[%j, %e] : memref<384x96xf32>
+          %m = arith.mulf %a, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%h, %i, %e] : memref<?x?x96xf32>
+      }
+    }
+  }
+  return
+}
+
 // CHECK: [Missed] fuse-blocks
 // CHECK-SAME: no contraction is among the nests
 func.func @rows(%x: memref<128x128xf32>, %o: memref<128xf32> {polynest.result}) {
