@@ -17,8 +17,9 @@ torch_cache.py say how).
 
 With `freeze`, graphs without gradients take parameters and buffers as constants:
 they are packed at the first call, and again when a tensor is replaced or changed
-in place. Changes that PyTorch does not count (through `.data`, or another view
-of the memory in C) are not seen.
+in place; buffers that the graph itself writes to stay arguments. Changes that
+PyTorch does not count (through `.data`, or another view of the memory in C) are
+not seen.
 """
 
 from __future__ import annotations
@@ -1124,6 +1125,17 @@ def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
     return kinds
 
 
+def _unwritten(kinds: dict[int, str]) -> dict[int, str]:
+    """The kinds of the inputs of a graph of AOTAutograd, without those that it
+    writes to, such as caches of decoding: were they frozen, each call would bind
+    all that is, and pack it anew."""
+    context = torch._guards.TracingContext.try_get()
+    meta = context and context.fw_metadata
+    inputs = meta.input_info if meta else ()
+    written = {i for i, info in enumerate(inputs) if info.mutates_data}
+    return {i: kind for i, kind in kinds.items() if i not in written}
+
+
 def polynest(
     module: torch.fx.GraphModule,
     example_inputs: Sequence[Any],
@@ -1322,7 +1334,7 @@ def _compile_anew(
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            compiler = GraphCompiler(options, kind, kinds, seen)
+            compiler = GraphCompiler(options, kind, _unwritten(kinds), seen)
             plain = kind == "inference" and torch_cache.needs_no_wrapper(
                 graph.graph, len(example_inputs)
             )

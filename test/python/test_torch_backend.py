@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The torch.compile backend: views, aliases, sizes, training, fallbacks."""
 
+import copy
 import math
 import threading
 
@@ -942,6 +943,39 @@ def test_frozen_weights_are_packed_once(monkeypatch):
     with torch.no_grad():
         for _ in range(5):
             f(torch.randn(4, 3, 9, 9))
+    assert len(made) == 1
+
+
+class Counted(torch.nn.Module):
+    """Adds up what it has seen in a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(64, 64)
+        self.register_buffer("seen", torch.zeros(64))
+
+    def forward(self, x):
+        self.seen.add_(x.sum(0))
+        return self.linear(x) + self.seen
+
+
+def test_buffers_that_calls_write_to_are_not_frozen(monkeypatch):
+    made = []
+    state = torch_backend.State
+
+    def counted(*arguments):
+        made.append(1)
+        return state(*arguments)
+
+    monkeypatch.setattr(torch_backend, "State", counted)
+    model = Counted().eval()
+    plain = copy.deepcopy(model)
+    f = frozen(model)
+    with torch.no_grad():
+        for _ in range(4):
+            x = torch.randn(8, 64)
+            same(f(x), plain(x))
+            same(model.seen, plain.seen)
     assert len(made) == 1
 
 
