@@ -1,19 +1,20 @@
-//===- GroupRows.cpp - a few rows at a time, loop by loop -----------------===//
+//===- GroupRows.cpp - loops along a few rows at a time -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: a loop over rows whose body is several loops along a row, of which one
 // reduces the row to what the next one needs (the maximum, the exponentials and
-// their sum, the quotients of a softmax), runs a few rows at a time: the first
-// loop for each of them, then the second for each. What one loop hands to the
-// next goes through small buffers, with a place for each row of the group.
+// their sum, the quotients of a softmax), runs a few rows at a time: each loop
+// runs along all of them at once. Buffers that the body makes get a place for
+// each row of the group.
 // Legal when: iterations of the loop over rows are independent; what is in its
 // body besides loops has no effect but plain accesses; buffers that it makes
-// are only touched by plain accesses.
+// are only touched by plain accesses; loops run alike in all rows.
 // Profitable when: a reduction is followed by a loop that uses it: the last
 // steps of the reduction, which combine lanes, wait for each other for as long
-// as a vector loop takes over some dozens of vectors; with another row behind
-// it, the processor has work meanwhile. What the rows of a group touch has to
-// stay in the first-level cache.
+// as a vector loop takes over some dozens of vectors. Lanes of several rows are
+// combined together (polynest-vectorize-nests), and short rows have loops of a
+// few iterations, each of which ends once for all of them. What the rows of a
+// group touch has to stay in the first-level cache.
 // Limits: a constant number of rows that the group divides; loops along a row
 // are innermost ones. Cost: linear in the operations of the nest, times the
 // pairs of its accesses.
@@ -46,8 +47,7 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "group-rows";
 
-/// Rows of a group: with two, one is always behind; with four, fewer ends of
-/// reductions meet the end of a group.
+/// Rows of a group: lanes of four fold together in a fourth of the steps.
 static constexpr int64_t groupSizes[] = {4, 2};
 /// What the rows of a group may touch: first-level caches hold 32 KiB or more.
 static constexpr int64_t mostBytes = 32768;
@@ -63,8 +63,6 @@ struct RowNest {
   SmallVector<SmallVector<Operation *>> parts;
   /// Buffers made in the body.
   SmallVector<Operation *> buffers;
-  /// Numbers that a later part uses.
-  SmallVector<Value> handed;
 };
 } // namespace
 
@@ -89,6 +87,15 @@ static bool isInnermost(AffineForOp loop) {
                       [](Operation &op) { return op.getNumRegions() == 0; });
 }
 
+/// True if the loop runs over the same columns in each row.
+static bool hasCommonBounds(AffineForOp loop, AffineForOp rows) {
+  return llvm::none_of(loop->getOperands().drop_back(loop.getNumIterOperands()),
+                       [&](Value bound) {
+                         return rows->isAncestor(
+                             bound.getParentBlock()->getParentOp());
+                       });
+}
+
 /// Cuts the body in parts. False for what has another form; no remark is due.
 static bool matchRows(AffineForOp loop, RowNest &nest) {
   std::optional<int64_t> trips = getSmallTripCount(loop);
@@ -101,7 +108,7 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
   bool hasLoop = false, waits = false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (auto inner = dyn_cast<AffineForOp>(op)) {
-      if (!isInnermost(inner))
+      if (!isInnermost(inner) || !hasCommonBounds(inner, loop))
         return false;
       if (hasLoop)
         nest.parts.emplace_back();
@@ -120,7 +127,7 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
       return false;
     nest.parts.back().push_back(&op);
   }
-  // What each part hands to later ones.
+  // What a reduction hands to later parts.
   llvm::DenseMap<Operation *, size_t> partOf;
   for (size_t p = 0; p < nest.parts.size(); ++p)
     for (Operation *op : nest.parts[p])
@@ -130,19 +137,10 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
       return isa<AffineForOp>(op) && op->getNumResults() != 0;
     });
     for (Operation *op : part)
-      for (Value result : op->getResults()) {
-        bool isLater = llvm::any_of(result.getUsers(), [&](Operation *user) {
-          Operation *top = loop.getBody()->findAncestorOpInBlock(*user);
-          return partOf.at(top) != partOf.at(op);
-        });
-        if (!isLater)
-          continue;
-        // An index may be one of an access, which no load gives.
-        if (!result.getType().isIntOrFloat())
-          return false;
-        nest.handed.push_back(result);
-        waits |= reduces;
-      }
+      waits |= reduces && llvm::any_of(op->getUsers(), [&](Operation *user) {
+                 Operation *top = loop.getBody()->findAncestorOpInBlock(*user);
+                 return partOf.at(top) != partOf.at(op);
+               });
   }
   return nest.parts.size() > 1 && waits;
 }
@@ -196,91 +194,95 @@ static const char *judge(RowNest &nest) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
-/// Has each access of `from` touch the place of `row` in `to`.
+/// Has each access of `from` that is of a row touch its place in `to`.
 static void redirect(Value from, Value to,
-                     llvm::function_ref<Value(Operation *)> rowOf) {
+                     const llvm::DenseMap<Operation *, int64_t> &rowOf) {
   for (Operation *user : llvm::make_early_inc_range(from.getUsers())) {
+    auto row = rowOf.find(user);
+    if (row == rowOf.end())
+      continue;
     Builder builder(user->getContext());
     auto [map, operands] = getPlace(user);
-    // The row is a new variable in front of the symbols.
-    unsigned dims = map.getNumDims();
-    SmallVector<AffineExpr> results = {builder.getAffineDimExpr(dims)};
+    SmallVector<AffineExpr> results = {
+        builder.getAffineConstantExpr(row->second)};
     llvm::append_range(results, map.getResults());
-    operands.insert(operands.begin() + dims, rowOf(user));
     movePlace(user, to,
-              AffineMap::get(dims + 1, map.getNumSymbols(), results,
+              AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
                              builder.getContext()),
               operands);
   }
 }
 
-/// Runs the parts one after the other for the rows of each group.
+/// Runs the loops one after the other, each for all rows of a group at once.
 static void group(RowNest &nest) {
   Location loc = nest.rows.getLoc();
   OpBuilder builder(nest.rows);
   auto groups = AffineForOp::create(builder, loc, 0, nest.trips / nest.group);
   builder.setInsertionPointToStart(groups.getBody());
-  auto enlarge = [&](MemRefType type) {
+  SmallVector<Value> buffers;
+  for (Operation *op : nest.buffers) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
     SmallVector<int64_t> shape = {nest.group};
     llvm::append_range(shape, type.getShape());
-    return MemRefType::get(shape, type.getElementType(), AffineMap(),
+    type = MemRefType::get(shape, type.getElementType(), AffineMap(),
                            type.getMemorySpace());
-  };
-  IntegerAttr line = builder.getI64IntegerAttr(kBufferAlignment);
-  SmallVector<Value> buffers, places;
-  for (Operation *op : nest.buffers) {
-    MemRefType type = enlarge(cast<MemRefType>(op->getResult(0).getType()));
+    IntegerAttr line = builder.getI64IntegerAttr(kBufferAlignment);
     buffers.push_back(
         isa<memref::AllocaOp>(op)
             ? memref::AllocaOp::create(builder, loc, type, line).getResult()
             : memref::AllocOp::create(builder, loc, type, line).getResult());
   }
-  for (Value value : nest.handed)
-    places.push_back(memref::AllocaOp::create(
-        builder, loc, MemRefType::get({nest.group}, value.getType()), line));
-  AffineExpr index =
-      builder.getAffineDimExpr(0) * nest.group + builder.getAffineDimExpr(1);
-  SmallVector<AffineForOp> loops;
-  for (ArrayRef<Operation *> part : nest.parts) {
-    auto loop = AffineForOp::create(builder, loc, 0, nest.group);
-    loops.push_back(loop);
-    Block *body = loop.getBody();
-    OpBuilder inner(body, body->begin());
-    auto row = AffineApplyOp::create(
-        inner, loc, AffineMap::get(2, 0, index),
-        ValueRange{groups.getInductionVar(), loop.getInductionVar()});
-    for (Operation *op : part)
-      op->moveBefore(body->getTerminator());
-    nest.rows.getInductionVar().replaceUsesWithIf(
-        row, [&](OpOperand &use) { return loop->isAncestor(use.getOwner()); });
-  }
-  auto loopOf = [&](Operation *op) {
-    return cast<AffineForOp>(groups.getBody()->findAncestorOpInBlock(*op));
+  SmallVector<IRMapping, 4> rows(nest.group);
+  for (auto [row, mapping] : llvm::enumerate(rows))
+    mapping.map(
+        nest.rows.getInductionVar(),
+        AffineApplyOp::create(
+            builder, loc,
+            AffineMap::get(
+                1, 0, builder.getAffineDimExpr(0) * nest.group + int64_t(row)),
+            groups.getInductionVar())
+            .getResult());
+  llvm::DenseMap<Operation *, int64_t> rowOf;
+  auto copyForRows = [&](OpBuilder &to, Operation &op) {
+    for (auto [row, mapping] : llvm::enumerate(rows))
+      rowOf[to.clone(op, mapping)] = int64_t(row);
   };
-  for (auto [value, place] : llvm::zip_equal(nest.handed, places)) {
-    AffineForOp source = loopOf(value.getDefiningOp());
-    llvm::SmallMapVector<Operation *, Value, 4> loaded;
-    for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
-      AffineForOp loop = loopOf(use.getOwner());
-      if (loop == source)
-        continue;
-      Value &number = loaded[loop];
-      if (!number) {
-        OpBuilder first(loop.getBody(), loop.getBody()->begin());
-        number = AffineLoadOp::create(first, loc, place,
-                                      ValueRange{loop.getInductionVar()});
-      }
-      use.set(number);
+  for (Operation &op : nest.rows.getBody()->without_terminator()) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    if (llvm::is_contained(nest.buffers, &op))
+      continue;
+    if (!loop) {
+      copyForRows(builder, op);
+      continue;
     }
-    OpBuilder last(source.getBody()->getTerminator());
-    AffineStoreOp::create(last, loc, value, place,
-                          ValueRange{source.getInductionVar()});
+    SmallVector<Value> inits;
+    for (IRMapping &mapping : rows)
+      for (Value init : loop.getInits())
+        inits.push_back(mapping.lookupOrDefault(init));
+    auto joint = AffineForOp::create(
+        builder, loop.getLoc(), loop.getLowerBoundOperands(),
+        loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
+        loop.getUpperBoundMap(), loop.getStepAsInt(), inits,
+        [](OpBuilder &, Location, Value, ValueRange) {});
+    unsigned count = loop.getNumIterOperands();
+    for (auto [row, mapping] : llvm::enumerate(rows)) {
+      mapping.map(loop.getInductionVar(), joint.getInductionVar());
+      mapping.map(loop.getRegionIterArgs(),
+                  joint.getRegionIterArgs().slice(row * count, count));
+      mapping.map(loop.getResults(),
+                  joint.getResults().slice(row * count, count));
+    }
+    OpBuilder inner = OpBuilder::atBlockEnd(joint.getBody());
+    for (Operation &step : loop.getBody()->without_terminator())
+      copyForRows(inner, step);
+    SmallVector<Value> yielded;
+    for (IRMapping &mapping : rows)
+      for (Value value : loop.getYieldedValues())
+        yielded.push_back(mapping.lookupOrDefault(value));
+    AffineYieldOp::create(inner, loop.getLoc(), yielded);
   }
-  for (auto [op, buffer] : llvm::zip_equal(nest.buffers, buffers)) {
-    redirect(op->getResult(0), buffer,
-             [&](Operation *user) { return loopOf(user).getInductionVar(); });
-    op->erase();
-  }
+  for (auto [op, buffer] : llvm::zip_equal(nest.buffers, buffers))
+    redirect(op->getResult(0), buffer, rowOf);
   nest.rows.erase();
   composeIndices(groups);
 }
@@ -304,7 +306,7 @@ struct GroupRowsPass : impl::GroupRowsBase<GroupRowsPass> {
         continue;
       }
       remark(RemarkKind::Applied, loc, passName,
-             "rows run in groups, loop by loop")
+             "loops run along several rows at a time")
           << arg("rows", nest.group) << arg("loops", nest.parts.size());
       group(nest);
       ++numApplied;

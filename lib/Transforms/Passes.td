@@ -358,22 +358,23 @@ def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
 }
 
 def GroupRows : Pass<"polynest-group-rows", "mlir::func::FuncOp"> {
-  let summary = "Run a few rows at a time, loop by loop";
+  let summary = "Run loops along a few rows at a time";
   let description = [{
     A loop over rows whose body is several loops along the row, of which one
     reduces the row to a number that the next needs, runs four rows at a time, or
-    two: the first loop for each of them, then the second. While the lanes of one
-    row's reduction are combined, the processor is at work on the next row.
+    two: each loop runs along all of them at once. The lanes of their reductions
+    are then combined together, and the processor waits for the end of a short
+    loop once for all of them.
 
     Before: `for i { %m = for j {max}  %s = for j {e[j] = exp(x[i,j]-%m); sum}  for j {..} }`
-    After:  `for ib { for i in 0..4 {m[i] = for j {max}}
-              for i in 0..4 {s[i] = for j {e[i,j] = exp(x[ib*4+i,j]-m[i]); sum}}
-              for i in 0..4 {for j {..}} }`
+    After:  `for ib { %m0, .., %m3 = for j {max of x[ib*4,j]; ..; max of x[ib*4+3,j]}
+              %s0, .., %s3 = for j {e[0,j] = exp(x[ib*4,j]-%m0); sum; ..}
+              for j {..} }`
 
-    Legal if rows are independent; what a row makes gets a place for each row of
-    the group. Loops along the row hold no others. Declines where the number of
-    rows is not a multiple of two, or two rows take more than 32 KiB. No value
-    changes.
+    Legal if rows are independent, and loops run alike in all rows; a buffer that
+    a row makes gets a place for each row of the group. Loops along the row hold
+    no others. Declines where the number of rows is not a multiple of two, or two
+    rows take more than 32 KiB. No value changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::memref::MemRefDialect"];

@@ -662,6 +662,41 @@ static Value narrow(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
   return vector;
 }
 
+/// Folds as many vectors as a power of two, of floats, together: each keeps
+/// half of its lanes where two become one, and then all fold their own. A
+/// fourth of the instructions that four vectors take one by one.
+static SmallVector<Value> narrowTogether(OpBuilder &builder, Location loc,
+                                         arith::AtomicRMWKind kind,
+                                         ArrayRef<Value> vectors) {
+  SmallVector<Value> open(vectors);
+  int64_t width = getLanes(open.front()), own = width;
+  auto pick = [&](Value a, Value b, int64_t first, int64_t count) -> Value {
+    SmallVector<int64_t> lanes;
+    for (int64_t begin = 0; int64_t(lanes.size()) < width; begin += own)
+      for (int64_t l = 0; l < count; ++l)
+        lanes.push_back(begin + (first + l) % own);
+    return vector::ShuffleOp::create(builder, loc, a, b, lanes);
+  };
+  for (; open.size() > 1; own /= 2) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < open.size(); i += 2) {
+      Value low = pick(open[i], open[i + 1], 0, own / 2);
+      Value high = pick(open[i], open[i + 1], own / 2, own / 2);
+      next.push_back(arith::getReductionOp(kind, builder, loc, low, high));
+    }
+    open = next;
+  }
+  Value all = open.front();
+  for (int64_t half = own / 2; half > 0; half /= 2)
+    all = arith::getReductionOp(kind, builder, loc, all,
+                                pick(all, all, half, own));
+  SmallVector<Value> results;
+  for (size_t i = 0; i < vectors.size(); ++i)
+    results.push_back(
+        vector::ExtractOp::create(builder, loc, all, int64_t(i) * own));
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // One stage
 //===----------------------------------------------------------------------===//
@@ -1448,6 +1483,21 @@ static void mark(AffineForOp loop) {
   loop->setAttr(kVectorized, UnitAttr::get(loop.getContext()));
 }
 
+/// True if the reductions of a loop are alike, of floats, and two or four.
+static bool foldTogether(const VectorPlan &plan, ArrayRef<Value> vectors) {
+  if ((vectors.size() != 2 && vectors.size() != 4) ||
+      llvm::is_contained(vectors, Value()))
+    return false;
+  auto type = cast<VectorType>(vectors.front().getType());
+  return isa<FloatType>(type.getElementType()) &&
+         size_t(type.getNumElements()) > vectors.size() &&
+         llvm::all_of(vectors,
+                      [&](Value other) { return other.getType() == type; }) &&
+         llvm::all_of(plan.facts.reductions, [&](const auto &reduction) {
+           return reduction.kind == plan.facts.reductions.front().kind;
+         });
+}
+
 void vectorizeLoop(const VectorPlan &plan) {
   AffineForOp loop = plan.loop;
   Location loc = loop.getLoc();
@@ -1456,13 +1506,21 @@ void vectorizeLoop(const VectorPlan &plan) {
   // One vector a reduction while stages are wide; null before the first.
   SmallVector<Value> wide(scalars.size());
   auto finish = [&]() {
-    for (auto [reduction, vector, scalar] :
-         llvm::zip_equal(plan.facts.reductions, wide, scalars)) {
+    SmallVector<Value> lanes;
+    if (foldTogether(plan, wide))
+      lanes = narrowTogether(builder, loc, plan.facts.reductions.front().kind,
+                             wide);
+    for (auto [index, reduction] : llvm::enumerate(plan.facts.reductions)) {
+      Value &vector = wide[index], &scalar = scalars[index];
       if (!vector)
         continue;
-      Value lane = vector::ExtractOp::create(
-          builder, loc, narrow(builder, loc, reduction.kind, vector, 1),
-          int64_t(0));
+      Value lane =
+          !lanes.empty()
+              ? lanes[index]
+              : vector::ExtractOp::create(
+                    builder, loc,
+                    narrow(builder, loc, reduction.kind, vector, 1), int64_t(0))
+                    .getResult();
       scalar = isIdempotent(reduction.kind)
                    ? lane
                    : arith::getReductionOp(reduction.kind, builder, loc, scalar,

@@ -1,7 +1,7 @@
-// Properties: rows run four at a time, loop by loop; what they hand on goes through
-// buffers with a place for each row (@softmax), two at a time where four are no
-// divisor or too large (@pairs, @long); what stands between loops stays with the one in
-// front of it (@between). A second run changes nothing.
+// Properties: loops run along four rows at a time, whose buffers get a place for each
+// row (@softmax), two at a time where four are no divisor or too large (@pairs, @long);
+// what stands between loops stays there (@between), indices too (@place). A second run
+// changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-group-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -13,26 +13,26 @@
 //  CHECK-SAME: %[[X:.+]]: memref<12x100xf32>, %[[O:[a-z0-9]+]]: memref<12x100xf32>
 //       CHECK: affine.for %[[G:.+]] = 0 to 3 {
 //       CHECK: %[[E:.+]] = memref.alloca() {alignment = 64 : i64} : memref<4x100xf32>
-//  CHECK-NEXT: %[[M:.+]] = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
-//  CHECK-NEXT: %[[S:.+]] = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
-//  CHECK-NEXT: affine.for %[[R:.+]] = 0 to 4 {
-//  CHECK-NEXT: %[[MAX:.+]] = affine.for %[[J:.+]] = 0 to 100
-//  CHECK-NEXT: affine.load %[[X]][%[[G]] * 4 + %[[R]], %[[J]]]
-//       CHECK: affine.store %[[MAX]], %[[M]][%[[R]]]
-//       CHECK: affine.for %[[R2:.+]] = 0 to 4 {
-//  CHECK-NEXT: %[[M1:.+]] = affine.load %[[M]][%[[R2]]]
-//  CHECK-NEXT: %[[SUM:.+]] = affine.for %[[J2:.+]] = 0 to 100
-//       CHECK: arith.subf %{{.+}}, %[[M1]]
-//       CHECK: affine.store %{{.+}}, %[[E]][%[[R2]], %[[J2]]]
-//       CHECK: affine.store %[[SUM]], %[[S]][%[[R2]]]
-//       CHECK: affine.for %[[R3:.+]] = 0 to 4 {
-//  CHECK-NEXT: %[[S1:.+]] = affine.load %[[S]][%[[R3]]]
-//  CHECK-NEXT: affine.for %[[J3:.+]] = 0 to 100
-//  CHECK-NEXT: affine.load %[[E]][%[[R3]], %[[J3]]]
-//       CHECK: affine.store %{{.+}}, %[[O]][%[[G]] * 4 + %[[R3]], %[[J3]]]
+//       CHECK: %[[MAX:.+]]:4 = affine.for %[[J:.+]] = 0 to 100 iter_args(%[[C0:.+]] = %{{.+}}, %[[C1:.+]] = %{{.+}}, %{{.+}} = %{{.+}}, %[[C3:[a-z0-9]+]] = %{{.+}})
+//  CHECK-NEXT: %[[A0:.+]] = affine.load %[[X]][%[[G]] * 4, %[[J]]]
+//  CHECK-NEXT: %[[A1:.+]] = affine.load %[[X]][%[[G]] * 4 + 1, %[[J]]]
+//       CHECK: arith.maximumf %[[A0]], %[[C0]]
+//  CHECK-NEXT: arith.maximumf %[[A1]], %[[C1]]
+//       CHECK: arith.maximumf %{{.+}}, %[[C3]]
+//  CHECK-NEXT: affine.yield
+//       CHECK: %[[SUM:.+]]:4 = affine.for %[[J2:.+]] = 0 to 100
+//       CHECK: arith.subf %{{.+}}, %[[MAX]]#0
+//       CHECK: arith.subf %{{.+}}, %[[MAX]]#3
+//       CHECK: affine.store %{{.+}}, %[[E]][0, %[[J2]]]
+//       CHECK: affine.store %{{.+}}, %[[E]][3, %[[J2]]]
+//       CHECK: affine.for %[[J3:.+]] = 0 to 100
+//       CHECK: affine.load %[[E]][1, %[[J3]]]
+//       CHECK: arith.divf %{{.+}}, %[[SUM]]#0
+//  CHECK-NEXT: arith.divf %{{.+}}, %[[SUM]]#1
+//       CHECK: affine.store %{{.+}}, %[[O]][%[[G]] * 4 + 3, %[[J3]]]
 //       CHECK: return
 //      REMARK: [Passed] group-rows
-// REMARK-SAME: loops=3, reason="rows run in groups, loop by loop", rows=4
+// REMARK-SAME: loops=3, reason="loops run along several rows at a time", rows=4
 func.func @softmax(%x: memref<12x100xf32>, %o: memref<12x100xf32> {polynest.result}) attributes {polynest.entry} {
   %least = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0.0 : f32
@@ -63,7 +63,7 @@ func.func @softmax(%x: memref<12x100xf32>, %o: memref<12x100xf32> {polynest.resu
 // 6 rows are three pairs.
 // CHECK-LABEL: func @pairs
 //       CHECK: affine.for %{{.+}} = 0 to 3 {
-//       CHECK: memref.alloca() {alignment = 64 : i64} : memref<2xf32>
+//       CHECK: %{{.+}}:2 = affine.for
 //       CHECK: return
 func.func @pairs(%x: memref<6x100xf32>, %o: memref<6x100xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
@@ -84,7 +84,8 @@ func.func @pairs(%x: memref<6x100xf32>, %o: memref<6x100xf32> {polynest.result})
 
 // A row takes 2 * 6000 bytes, four more than 32 KiB.
 // CHECK-LABEL: func @long
-//       CHECK: memref.alloca() {alignment = 64 : i64} : memref<2xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 4 {
+//       CHECK: %{{.+}}:2 = affine.for
 //       CHECK: return
 func.func @long(%x: memref<8x1500xf32>, %o: memref<8x1500xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
@@ -107,11 +108,12 @@ func.func @long(%x: memref<8x1500xf32>, %o: memref<8x1500xf32> {polynest.result}
 // CHECK-LABEL: func @between
 //  CHECK-SAME: %[[X:.+]]: memref<8x33xf32>, %[[W:.+]]: memref<8xf32>, %[[O:[a-z0-9]+]]: memref<8x33xf32> {polynest.result}, %[[A:[a-z0-9]+]]: memref<8xf32>
 //       CHECK: affine.for %[[G:.+]] = 0 to 2 {
-//       CHECK: affine.for %[[R:.+]] = 0 to 4 {
-//       CHECK: affine.load %[[W]][%[[G]] * 4 + %[[R]]]
+//       CHECK: affine.load %[[W]][%[[G]] * 4]
+//       CHECK: affine.load %[[W]][%[[G]] * 4 + 3]
+//       CHECK: %{{.+}}:4 = affine.for
+//       CHECK: affine.store %{{.+}}, %[[A]][%[[G]] * 4]
+//       CHECK: affine.store %{{.+}}, %[[A]][%[[G]] * 4 + 3]
 //       CHECK: affine.for
-//       CHECK: affine.store %{{.+}}, %[[A]][%[[G]] * 4 + %[[R]]]
-//       CHECK: affine.for %{{.+}} = 0 to 4 {
 //       CHECK: return
 func.func @between(%x: memref<8x33xf32>, %w: memref<8xf32>, %o: memref<8x33xf32> {polynest.result}, %mean: memref<8xf32> {polynest.result}) attributes {polynest.entry} {
   %zero = arith.constant 0.0 : f32
@@ -130,6 +132,33 @@ func.func @between(%x: memref<8x33xf32>, %w: memref<8xf32>, %o: memref<8x33xf32>
       %d = arith.subf %a, %m : f32
       %q = arith.mulf %d, %scale : f32
       affine.store %q, %o[%i, %j] : memref<8x33xf32>
+    }
+  }
+  return
+}
+
+// The index of a row's place is used behind the first loop and in the second.
+// CHECK-LABEL: func @place
+//  CHECK-SAME: %{{.+}}: memref<8x10xf32>, %{{.+}}: memref<8x10xf32> {polynest.result}, %[[R:[a-z0-9]+]]: memref<30xf32>
+//       CHECK: affine.for %[[G:.+]] = 0 to 2 {
+//       CHECK: affine.store %{{.+}}, %[[R]][%[[G]] * 8]
+//       CHECK: affine.store %{{.+}}, %[[R]][%[[G]] * 8 + 6]
+//       CHECK: return
+func.func @place(%x: memref<8x10xf32>, %o: memref<8x10xf32> {polynest.result}, %r: memref<30xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    %s = affine.for %j = 0 to 10 iter_args(%c = %zero) -> f32 {
+      %a = affine.load %x[%i, %j] : memref<8x10xf32>
+      %b = arith.addf %a, %c : f32
+      affine.yield %b : f32
+    }
+    %at = affine.apply affine_map<(i) -> (i * 2)>(%i)
+    affine.store %s, %r[%at] : memref<30xf32>
+    affine.for %j = 0 to 10 {
+      %z = arith.index_cast %at : index to i32
+      %a = arith.sitofp %z : i32 to f32
+      %q = arith.divf %a, %s : f32
+      affine.store %q, %o[%i, %j] : memref<8x10xf32>
     }
   }
   return

@@ -1,7 +1,7 @@
 // Properties: pointwise loops interleave vectors, the scalar loop does the rest
 // (@axpy); a loop around a reduction runs in lanes, its accumulators become
 // vectors and products fuse (@matmul); reductions get several accumulators and
-// are folded in halves (@sum, @maximum); the last vector moves back where it may
+// are folded in halves (@sum, @maximum), several together (@two_sums); the last vector moves back where it may
 // (@moved), narrower ones take its place where it may not (@in_place); lower
 // bounds and steps (@steps), reversed and strided rows (@reversed, @pairs),
 // floordiv and mod of whole vectors (@blocks), indices as data (@iota), gathers
@@ -849,5 +849,36 @@ func.func @whole(%X: memref<16x512xf32>, %Y: memref<16x512xf32> {polynest.result
       affine.store %y, %Y[%i, %j] : memref<16x512xf32>
     }
   }
+  return
+}
+
+// Halves of both rows meet in one vector: lanes 0 and 4 hold the sums.
+// CHECK-LABEL: func @two_sums
+//       CHECK: %[[R:.+]]:8 = affine.for %{{.+}} = 0 to 64 step 32 iter_args(
+//       CHECK: %[[A0:.+]] = arith.addf %[[R]]#2, %[[R]]#3
+//  CHECK-NEXT: %[[A:.+]] = arith.addf %{{.+}}, %[[A0]]
+//       CHECK: %[[B0:.+]] = arith.addf %[[R]]#6, %[[R]]#7
+//  CHECK-NEXT: %[[B:.+]] = arith.addf %{{.+}}, %[[B0]]
+//  CHECK-NEXT: %[[L:.+]] = vector.shuffle %[[A]], %[[B]] [0, 1, 2, 3, 8, 9, 10, 11]
+//  CHECK-NEXT: %[[H:.+]] = vector.shuffle %[[A]], %[[B]] [4, 5, 6, 7, 12, 13, 14, 15]
+//  CHECK-NEXT: %[[S:.+]] = arith.addf %[[L]], %[[H]]
+//  CHECK-NEXT: %[[S2:.+]] = vector.shuffle %[[S]], %[[S]] [2, 3, 0, 1, 6, 7, 4, 5]
+//  CHECK-NEXT: %[[T:.+]] = arith.addf %[[S]], %[[S2]]
+//  CHECK-NEXT: %[[T2:.+]] = vector.shuffle %[[T]], %[[T]] [1, 2, 3, 0, 5, 6, 7, 4]
+//  CHECK-NEXT: %[[U:.+]] = arith.addf %[[T]], %[[T2]]
+//  CHECK-NEXT: vector.extract %[[U]][0]
+//  CHECK-NEXT: vector.extract %[[U]][4]
+//       CHECK: return
+func.func @two_sums(%X: memref<2x64xf32>, %Y: memref<2xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %r:2 = affine.for %j = 0 to 64 iter_args(%a = %zero, %b = %zero) -> (f32, f32) {
+    %x = affine.load %X[0, %j] : memref<2x64xf32>
+    %y = affine.load %X[1, %j] : memref<2x64xf32>
+    %s = arith.addf %x, %a : f32
+    %t = arith.addf %y, %b : f32
+    affine.yield %s, %t : f32, f32
+  }
+  affine.store %r#0, %Y[0] : memref<2xf32>
+  affine.store %r#1, %Y[1] : memref<2xf32>
   return
 }
