@@ -34,6 +34,8 @@ static const double most_written_cycles = 8;
  * where it begins, sums that are added to and stored, a loop whose end is not
  * foreseen. */
 static const double tile_cycles = 64;
+/* More where the last tile has fewer rows: how many there are is asked for. */
+static const double uneven_tile_cycles = 16;
 /* Tiles whose cycles differ by less count as equal: fewer loads win, and with
  * them fewer rows that come from L2. */
 static const double tie_share = 0.015;
@@ -471,8 +473,11 @@ static bool plan_tile(const pn_model_core_t *core,
       is_matrix ? tile->cycles_per_k : fmax(tile->cycles_per_k, latency);
   plan->fma_cycles = tiles * depth * cycles;
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
+  double ends = tile_cycles;
+  if (plan->m.points % tile->mr != 0)
+    ends += uneven_tile_cycles;
   *out_cycles =
-      plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * tile_cycles;
+      plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * ends;
   double rows = is_matrix ? tile->mr / core->matrix.rows : tile->mr;
   *out_loads = tiles * (rows + tile->vectors);
   return true;

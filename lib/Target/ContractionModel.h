@@ -87,7 +87,7 @@ typedef struct pn_model_contraction_plan {
  *   packed columns: nc * kc * S at most half of L2 and 256 KiB
  *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
- *             blocks of k * 64)
+ *             blocks of k * 64, or 80 where mr does not divide a block of m)
  * S is the size of an accumulator, and of a packed word. Where taps leave out
  * rows, ceil(m/mr) is the mean over them of what is left; where the bound of n
  * moves, ceil(n/nr) is the mean over its values.

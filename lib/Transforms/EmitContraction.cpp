@@ -14,6 +14,7 @@
 #include "Analysis/Access.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -149,6 +150,7 @@ private:
   void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
                      IRMapping &mapping);
   void emitTileEpilogue(Value block, Value row, Value column);
+  bool copiesRows(const Bounds &columns) const;
   void emitTileLoops(Value block, Value row, Value column,
                      const Bounds &columns);
   Bounds restOf(const LoopGroup &group, Value begin, int64_t most);
@@ -1504,29 +1506,84 @@ void Emitter::openPoint(const LoopGroup &group, Value point) {
   }
 }
 
+/// Operations behind a sum that are worth a copy for each row of a tile.
+static constexpr int64_t mostCopied = 8;
+/// Points of depth up to which what stands behind them counts.
+static constexpr int64_t mostShortDepth = 128;
+
+/// True if the code behind the sums is better copied for each row of a
+/// micro-tile: whole vectors of all rows, which never leave the registers then,
+/// where it is little, and the sums are short or of a length that moves.
+bool Emitter::copiesRows(const Bounds &columns) const {
+  if (!isExact(decision.rows, openRows) || !columns.map.isSingleConstant() ||
+      columns.map.getSingleConstantResult() != decision.plan.tile.nr)
+    return false;
+  int64_t depth = 1;
+  for (const CutLoop &cut : decision.depth.loops) {
+    if (!cut.most)
+      return false;
+    depth *= cut.trips.value_or(1);
+  }
+  if (depth > mostShortDepth)
+    return false;
+  int64_t count = 0;
+  auto isLight = [&](Operation *op) {
+    return op->getNumRegions() == 0 &&
+           !isa<math::MathDialect>(op->getDialect());
+  };
+  for (Operation *op : decision.contraction.epilogueSlice) {
+    count += !isa<AffineApplyOp>(op);
+    if (!isLight(op))
+      return false;
+  }
+  for (Operation *op =
+           decision.contraction.reductionLoops.front()->getNextNode();
+       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
+    ++count;
+    if (!isLight(op))
+      return false;
+  }
+  return count <= mostCopied;
+}
+
 /// The code behind the sums over one micro-tile.
 void Emitter::emitTileLoops(Value block, Value row, Value column,
                             const Bounds &columns) {
-  OpBuilder::InsertionGuard guard(builder);
-  MLIRContext *context = builder.getContext();
   AffineExpr begin = builder.getAffineDimExpr(0);
   AffineExpr step = builder.getAffineDimExpr(1);
-  auto sum = [&](Value from, Value by) {
-    auto apply = AffineApplyOp::create(
-        builder, loc, AffineMap::get(2, 0, begin + step), ValueRange{from, by});
-    applies.push_back(apply);
-    return apply;
+  auto apply = [&](AffineExpr expr, ValueRange operands) {
+    auto op = AffineApplyOp::create(
+        builder, loc, AffineMap::get(operands.size(), 0, expr), operands);
+    applies.push_back(op);
+    return op.getResult();
   };
-  Value i = makeLoop(restOf(decision.rows, row, openRows)).getInductionVar();
-  openPoint(decision.rows, sum(row, i));
-  Value j = makeLoop(columns).getInductionVar();
-  pointOf[decision.columns.onlyLoop().loop] = sum(column, j);
-  IRMapping mapping =
-      mapIvs({&decision.batch, &decision.rows, &decision.columns});
-  cloneInto(decision.contraction.epilogueSlice, mapping);
-  AffineMap place = AffineMap::get(2, 0, {begin, step}, context);
-  cloneEpilogue(block, place, {i, j}, mapping);
-  closePoints();
+  bool copies = copiesRows(columns);
+  for (int64_t r = 0; r < (copies ? openRows : 1); ++r) {
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Value> place;
+    SmallVector<AffineExpr> at;
+    if (copies) {
+      openPoint(decision.rows, apply(begin + r, row));
+      at = {builder.getAffineConstantExpr(r), begin};
+    } else {
+      Value i =
+          makeLoop(restOf(decision.rows, row, openRows)).getInductionVar();
+      place.push_back(i);
+      openPoint(decision.rows, apply(begin + step, {row, i}));
+      at = {begin, step};
+    }
+    Value j = makeLoop(columns).getInductionVar();
+    place.push_back(j);
+    pointOf[decision.columns.onlyLoop().loop] =
+        apply(begin + step, {column, j});
+    IRMapping mapping =
+        mapIvs({&decision.batch, &decision.rows, &decision.columns});
+    cloneInto(decision.contraction.epilogueSlice, mapping);
+    cloneEpilogue(block,
+                  AffineMap::get(place.size(), 0, at, builder.getContext()),
+                  place, mapping);
+    closePoints();
+  }
 }
 
 /// Runs the code behind the sums over the micro-tile that has just been summed
