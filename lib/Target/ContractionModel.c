@@ -312,6 +312,18 @@ static void even_out_columns(const pn_model_contraction_t *contraction,
   }
 }
 
+/* True if one block may hold all rows, and all columns outgrow L2. */
+static bool keeps_rows(const pn_model_core_t *core,
+                       const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return is_known(&contraction->m) && is_known(&contraction->n) &&
+         is_known(&points) &&
+         product_of(&contraction->m) <= (double)most_rows &&
+         product_of(&contraction->n) * product_of(&points) *
+                 core->accumulator_bytes >
+             (double)share_bytes(&core->caches[1]);
+}
+
 /* Cuts m and n for a register tile, k being cut. */
 static bool cut_result(const pn_model_core_t *core,
                        const pn_model_contraction_t *contraction,
@@ -324,10 +336,12 @@ static bool cut_result(const pn_model_core_t *core,
                    (plan->k.points * core->accumulator_bytes);
   double batch = (double)assumed_trips(contraction->batch);
   double wanted = 4 * (double)max_i64(contraction->cores, 1);
+  bool keeps = keeps_rows(core, contraction);
   for (;; elements /= 2) {
-    int64_t rows = max_i64(most_rows, tile->mr);
+    int64_t rows =
+        keeps ? round_up(most_rows, tile->mr) : max_i64(most_rows, tile->mr);
     /* Square blocks where the budget is small. */
-    while (rows > 16 && rows * rows > elements)
+    while (!keeps && rows > 16 && rows * rows > elements)
       rows /= 2;
     rows = max_i64(rows / tile->mr, 1) * tile->mr;
     if (!cut_as(&contraction->m, asked->rows, rows, tile->mr, &plan->m))
@@ -342,7 +356,7 @@ static bool cut_result(const pn_model_core_t *core,
     if (blocks < wanted && elements / 2 >= least_block)
       continue;
     bool is_few = blocks < wanted;
-    if (asked->rows == 0 && is_few && blocks > contraction->cores)
+    if (asked->rows == 0 && is_few && !keeps && blocks > contraction->cores)
       even_out_rows(contraction, plan);
     if (asked->columns == 0 && is_few && blocks >= contraction->cores &&
         is_known(&contraction->n))

@@ -413,6 +413,20 @@ static void contraction_plans(void) {
   const char *reason;
   CHECK(pn_model_contraction_plan_as(&core, &taps, &tile_of_7, &plan, &reason));
   CHECK(plan.n.points == 64);
+  /* Columns that outgrow L2 serve all rows as they are packed, and are cut so
+   * that two cores have four blocks each; of those that do not, rows are. */
+  core = core_of("znver5", 4);
+  pn_model_contraction_t wide = {.m = {1, {128}},
+                                 .n = {1, {768}},
+                                 .k = {1, {3072}},
+                                 .batch = 1,
+                                 .cores = 2,
+                                 .packs_ahead = true};
+  CHECK(pn_model_contraction_plan(&core, &wide, &plan));
+  CHECK(plan.m.points == 128 && plan.n.points == 96);
+  wide.n.trips[0] = wide.k.trips[0] = 512;
+  CHECK(pn_model_contraction_plan(&core, &wide, &plan));
+  CHECK(plan.m.points == 48 && plan.n.points == 128);
   /* Columns up to a diagonal, 32, 64, 96 or 128 of them: panels of 64 compute
    * 96 in the mean, panels of 32 just the 80. */
   core = core_of("skylake-avx512", 4);
