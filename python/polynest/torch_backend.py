@@ -1321,12 +1321,18 @@ def _compile_anew(
     module = torch_recurrent.replace(module)
     table = decomposition_table()
     try:
-        graph = torch_functional.functional(module, table)
+        graph, written = torch_functional.functional(module, table)
+        others = [i for i in range(len(example_inputs)) if i not in written]
+        if _shares_memory(example_inputs, written, others):
+            raise torch_functional.Unusual("inputs that share what is written")
     except torch_functional.Unusual as reason:
         _LOG.debug("traced by AOTAutograd: %s", reason)
     else:
-        only = GraphCompiler(options, "inference", kinds, seen)
+        kept = {i: kind for i, kind in kinds.items() if i not in written}
+        only = GraphCompiler(options, "inference", kept, seen)
         built = only.compile(graph)
+        if written:
+            return _writing(built, module, written, kinds)
         if only.straight is None:
             return lambda *arguments: built(*arguments)
         return _kept_direct(only, options, cache, key)
@@ -1364,6 +1370,53 @@ def _compile_anew(
     if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
         return built
     return _kept_direct(only, options, cache, key)
+
+
+def _shares_memory(
+    inputs: Sequence[Any], written: Sequence[int], others: Sequence[int]
+) -> bool:
+    """Whether the memory of a written input is that of another, or of one of
+    `others`."""
+    seen: set[int] = set()
+    for i in written:
+        place = inputs[i].untyped_storage().data_ptr()
+        if place in seen and place:
+            return True
+        seen.add(place)
+    return any(
+        isinstance(inputs[i], torch.Tensor)
+        and inputs[i].numel() > 0
+        and inputs[i].untyped_storage().data_ptr() in seen
+        for i in others
+    )
+
+
+def _writing(
+    built: Callable,
+    module: torch.fx.GraphModule,
+    written: Sequence[int],
+    kinds: dict[int, str],
+) -> Callable:
+    """Copies the first results of `built` to the inputs that they are new values of.
+    Whether these share memory with others no guard asks: where they do, what is
+    read after a write may have been written, and eager runs the graph."""
+    count = len(module.graph.find_nodes(op="placeholder"))
+    # Parameters are not views of what is written.
+    watched = [
+        i
+        for i in range(count)
+        if i not in written and kinds.get(i) != "parameter"
+    ]
+
+    def call(*arguments):
+        if _shares_memory(arguments, written, watched):
+            return module.forward(*arguments)
+        results = built(*arguments)
+        for i, value in zip(written, results):
+            arguments[i].copy_(value)
+        return results[len(written) :]
+
+    return call
 
 
 def _views_apart(graph: torch.fx.GraphModule, kind: str) -> tuple | None:

@@ -320,11 +320,12 @@ class _Part:
 class _Memory:
     """The values that are views of each other."""
 
-    __slots__ = ("values", "given")
+    __slots__ = ("values", "given", "written")
 
     def __init__(self, given: bool) -> None:
         self.values: list[_Value] = []
-        self.given = given  # an input of the graph
+        self.given = given  # an input of the graph, the first of the values
+        self.written = False
 
 
 class _Value:
@@ -371,6 +372,8 @@ class _Builder:
         self.values: dict[torch.fx.Node, Any] = {}
         self.made: dict[tuple, _Made] = {}
         self.fake_mode: Any = None
+        self.inputs: list[_Value] = []
+        self.written: list[int] = []  # numbers of inputs
 
     def build(self) -> torch.fx.GraphModule:
         from torch._dispatch.python import enable_python_dispatcher
@@ -420,6 +423,7 @@ class _Builder:
         new.meta["val"] = value
         new.meta["desc"] = PlainAOTInput(i)
         self.values[node] = _Value(new, value, _Memory(given=True))
+        self.inputs.append(self.values[node])
 
     def _call(self, node: torch.fx.Node) -> None:
         target = node.target
@@ -569,8 +573,12 @@ class _Builder:
         return _map(made.result, result)
 
     def _written(self, value: _Value, node: torch.fx.Node) -> None:
-        if value.memory.given:
-            raise Unusual("an input that is written")
+        if value.memory.given and (
+            # Elements that lie in one place.
+            torch._debug_has_internal_overlap(value.memory.values[0].tensor)
+        ):
+            raise Unusual("an input of unusual layout that is written")
+        value.memory.written = True
         for other in value.memory.values:
             if other is value:
                 continue
@@ -584,6 +592,13 @@ class _Builder:
         if not isinstance(node.args[0], (tuple, list)):
             raise Unusual("a result that is no tuple")
         results, memories = [], set()
+        for i, value in enumerate(self.inputs):
+            if not value.memory.written:
+                continue
+            if value.stale:
+                raise Unusual("a part of an input that is written")
+            self.written.append(i)
+            results.append(value.node)
         for item in node.args[0]:
             value = self.values.get(item) if isinstance(
                 item, torch.fx.Node
@@ -617,13 +632,15 @@ def _check_function(node: torch.fx.Node, what: str) -> None:
 
 def functional(
     module: torch.fx.GraphModule, table: dict
-) -> torch.fx.GraphModule:
+) -> tuple[torch.fx.GraphModule, list[int]]:
     """The graph as AOTAutograd would hand it to an inference compiler, by the
-    decompositions of `table`. Raises Unusual."""
+    decompositions of `table`, and numbers of the inputs that are written, whose new
+    values are the first results. Raises Unusual."""
     if torch.is_autocast_enabled("cpu"):
         raise Unusual("autocast")
     if torch._C._len_torch_dispatch_stack() or (
         torch._C._functorch.peek_interpreter_stack() is not None
     ):
         raise Unusual("a mode of dispatch")
-    return _Builder(module, table).build()
+    builder = _Builder(module, table)
+    return builder.build(), builder.written
