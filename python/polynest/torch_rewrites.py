@@ -449,6 +449,55 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     graph.erase_node(node)
 
 
+# -- one place of each row ----------------------------------------------------------
+
+
+def _counts_rows(node: torch.fx.Node, rows: Any) -> bool:
+    """Whether the values of a tensor are 0, 1, 2 up to so many rows."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    if node.target is not aten.arange.start_step:
+        return False
+    begin, end, step = (
+        n.meta["val"] if isinstance(n, torch.fx.Node) else n
+        for n in (*node.args, 1)[:3]
+    )
+    return (begin, step) == (0, 1) and statically_known_true(end == rows)
+
+
+def _rewrite_places(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+    """x[arange(n), i] of n rows that are not known: torch-mlir cannot tell that
+    both indices are of one length."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    source, indices = node.args
+    if len(indices) != 2 or None in indices:
+        return
+    x, i = source.meta["val"], indices[1].meta["val"]
+    if (
+        x.dim() < 2
+        or i.dim() != 1
+        or i.dtype != torch.int64
+        or isinstance(x.shape[0], int)
+        or not _counts_rows(indices[0], x.shape[0])
+        or not statically_known_true(i.shape[0] == x.shape[0])
+    ):
+        return
+    b = _Builder(graph, node)
+    length, *wide = (
+        n if isinstance(n, int) else b.call(aten.sym_size.int, source, d)
+        for d, n in enumerate(x.shape[1:], 1)
+    )
+    negative = b.call(aten.lt.Scalar, indices[1], 0)
+    behind = b.call(aten.add.Tensor, indices[1], length)
+    places = b.call(aten.where.self, negative, behind, indices[1])
+    places = b.call(aten.view.default, places, [-1] + [1] * (x.dim() - 1))
+    places = b.call(aten.expand.default, places, [-1, 1, *wide])
+    out = b.call(aten.gather.default, source, 1, places)
+    node.replace_all_uses_with(b.call(aten.squeeze.dim, out, 1))
+    graph.erase_node(node)
+
+
 # -- numbers computed from sizes ----------------------------------------------------
 
 
@@ -463,6 +512,7 @@ _REWRITES = {
     **{str(target): _rewrite_bag for target in BAGS},
     "aten.add.Tensor": _rewrite_sum,
     "aten.gather.default": _rewrite_gather,
+    "aten.index.Tensor": _rewrite_places,
     "aten.sum.dim_IntList": _rewrite_chosen,
     "aten.true_divide.Tensor": _rewrite_division,
     # Not there before Dynamo has used it.

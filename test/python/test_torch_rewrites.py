@@ -126,3 +126,44 @@ def test_bag_with_index_out_of_range():
     rows = torch.tensor([[0, 1], [2, 31]])
     with torch.no_grad(), pytest.raises(errors.ProgramAssertionError):
         compiled(lambda t, i: F.embedding_bag(i, t) + 1)(TABLE, rows)
+
+
+# -- one place of each row ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(7,), (7, 5), (7, 3, 2)])
+@pytest.mark.parametrize("known", [False, True])
+def test_places_of_rows(shape, known):
+    """Of rows of unknown number, from either end; past it is an error."""
+    def function(x, places):
+        return x[torch.arange(x.shape[0]), places] * 2
+
+    compile_ = compiled(function, dynamic=None if known else True)
+    with torch.no_grad():
+        for rows in (3, 1, 8, 5):
+            x = torch.randn(rows, *shape)
+            places = torch.randint(-shape[0], shape[0], (rows,))
+            if known and rows > 1:
+                torch._dynamo.mark_dynamic(x, 0)
+                torch._dynamo.mark_dynamic(places, 0)
+            assert torch.equal(compile_(x, places), function(x, places))
+        assert not torch_backend.explain_fallbacks(), torch_backend.report()
+        for place in (shape[0], -shape[0] - 1):
+            with pytest.raises((IndexError, errors.PolynestError)):
+                compile_(torch.randn(2, *shape), torch.tensor([0, place]))
+
+
+def test_other_places():
+    """What is not a place of each row stays as it was."""
+    def function(x, y, places):
+        n = places.shape[0]
+        return (x[torch.arange(n), places], y[torch.arange(1, n + 1), places],
+                y[places, torch.arange(n)], y[torch.arange(n), :, places])
+
+    compile_ = compiled(function, dynamic=True)
+    with torch.no_grad():
+        for rows in (3, 5):
+            places = torch.randint(3, (rows,))
+            args = torch.randn(rows + 2, 9), torch.randn(rows + 4, 9, 9), places
+            for have, want in zip(compile_(*args), function(*args)):
+                assert torch.equal(have, want)
