@@ -166,6 +166,24 @@ static int64_t getVectorBytes(AffineVectorStoreOp store) {
   return bytes && type.getRank() == 1 ? *bytes * type.getNumElements() : 0;
 }
 
+/// What a memref has joined dimensions of, or itself: the same elements in the
+/// same order.
+static Value withAllDimensions(Value memref) {
+  while (auto view = memref.getDefiningOp<memref::CollapseShapeOp>())
+    memref = view.getSrc();
+  return memref;
+}
+
+/// True if the memref is only written.
+static bool isOnlyWritten(Value memref) {
+  return llvm::all_of(memref.getUsers(), [](Operation *user) {
+    if (auto view = dyn_cast<memref::CollapseShapeOp>(user))
+      return isOnlyWritten(view);
+    return isa<AffineStoreOp, AffineVectorStoreOp, memref::StoreOp,
+               memref::DimOp>(user);
+  });
+}
+
 /// Why the contents of a result may be wanted in the caches, or an empty
 /// string.
 static StringRef whyNotResult(BlockArgument result, uint64_t thresholdBytes) {
@@ -177,10 +195,8 @@ static StringRef whyNotResult(BlockArgument result, uint64_t thresholdBytes) {
     if (!bytes || *bytes < thresholdBytes)
       return "the result fits the caches";
   }
-  for (Operation *user : result.getUsers())
-    if (!isa<AffineStoreOp, AffineVectorStoreOp, memref::StoreOp,
-             memref::DimOp>(user))
-      return "the result is read, or seen through a view";
+  if (!isOnlyWritten(result))
+    return "the result is read, or seen through a view";
   return {};
 }
 
@@ -550,7 +566,8 @@ struct StreamStoresPass : impl::StreamStoresBase<StreamStoresPass> {
     llvm::SmallMapVector<Value, Target, 2> targets;
     nest->walk([&](AffineVectorStoreOp store) {
       int64_t bytes = getVectorBytes(store);
-      auto result = dyn_cast<BlockArgument>(store.getMemRef());
+      auto result =
+          dyn_cast<BlockArgument>(withAllDimensions(store.getMemRef()));
       if (bytes < leastBytes || !llvm::isPowerOf2_64(bytes) || !result ||
           result.getOwner()->getParentOp() != getOperation() ||
           !getOperation().getArgAttr(result.getArgNumber(), "polynest.result"))

@@ -4,7 +4,8 @@
 // dynamic size, when it is large enough, too, and its rows are whole vectors
 // (@dynamic); from many rows, and down columns, where vectors are whole lines
 // (@lines, @down). Rows of any
-// length begin at their first aligned element (@odd). A second run changes
+// length begin at their first aligned element (@odd); rows of a view that joins
+// dimensions are the result's (@joined). A second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -44,6 +45,28 @@ func.func @rows(%x: memref<1024x512xf32>,
       %b = affine.vector_load %x[%i, %j + 8] : memref<1024x512xf32>, vector<8xf32>
       affine.vector_store %a, %r[%i, %j] : memref<1024x512xf32>, vector<8xf32>
       affine.vector_store %b, %r[%i, %j + 8] : memref<1024x512xf32>, vector<8xf32>
+    }
+  } {polynest.grain = 4 : i64}
+  return
+}
+
+// CHECK-LABEL: func @joined
+//  CHECK-SAME: %[[R:[^ ]+]]: memref<1024x16x32xf32> {polynest.result}
+//       CHECK: %[[V:.+]] = memref.collapse_shape %[[R]]
+//       CHECK: memref.extract_aligned_pointer_as_index %[[R]]
+//       CHECK: scf.if
+//       CHECK:   vector.store %{{.+}}, %[[V]][%{{.+}}, %{{.+}}] {alignment = 64 : i64, nontemporal = true}
+//       CHECK: else
+//       CHECK:   affine.vector_store
+//       CHECK: return
+func.func @joined(%x: memref<1024x512xf32>,
+                  %r: memref<1024x16x32xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %v = memref.collapse_shape %r [[0], [1, 2]] : memref<1024x16x32xf32> into memref<1024x512xf32>
+  affine.parallel (%i) = (0) to (1024) {
+    affine.for %j = 0 to 512 step 16 {
+      %a = affine.vector_load %x[%i, %j] : memref<1024x512xf32>, vector<16xf32>
+      affine.vector_store %a, %v[%i, %j] : memref<1024x512xf32>, vector<16xf32>
     }
   } {polynest.grain = 4 : i64}
   return
