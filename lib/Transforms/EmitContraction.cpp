@@ -12,6 +12,7 @@
 #include "Transforms/ContractionBlocks.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/Aliasing.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -129,8 +130,9 @@ private:
   void addPlace(SmallVectorImpl<AffineExpr> &place,
                 SmallVectorImpl<Value> &operands);
   AffineMap openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
-                     SmallVectorImpl<Value> &operands);
+                     SmallVectorImpl<Value> &operands, size_t together = 1);
   void emitInit(Value block);
+  void joinAccesses();
   unsigned addKernelPlace(SmallVectorImpl<AffineExpr> &place,
                           SmallVectorImpl<Value> &operands);
   Value nextPanel(Value columns, Value row, Value column);
@@ -215,6 +217,15 @@ private:
   SmallVector<AffineApplyOp> applies;
   /// Number of the block and of the point in it, for loops that are open.
   DenseMap<Operation *, Value> blockOf, pointOf;
+  /// Accesses behind the sums that take the indices of several loops as one:
+  /// the memref with these dimensions joined, and the first of them.
+  struct Joined {
+    Value memref;
+    unsigned first, count;
+  };
+  DenseMap<Operation *, Joined> joined;
+  /// How many loops, the innermost ones of a block of sums, these are.
+  size_t joinedLoops = 1;
 };
 } // namespace
 
@@ -526,24 +537,49 @@ AffineExpr Emitter::pointExpr(const LoopGroup &group,
   return expr;
 }
 
+/// The map with `count` results from `first` on, indices of dimensions that
+/// follow each other without gaps, as one.
+static AffineMap joinResults(AffineMap map, MemRefType type, unsigned first,
+                             unsigned count) {
+  AffineExpr index = getAffineConstantExpr(0, map.getContext());
+  SmallVector<AffineExpr> results;
+  for (auto [d, result] : llvm::enumerate(map.getResults())) {
+    if (d < first || d >= first + count) {
+      results.push_back(result);
+      continue;
+    }
+    index = d == first ? result : index * type.getDimSize(d) + result;
+    if (d == first + count - 1)
+      results.push_back(index);
+  }
+  return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
+                        map.getContext());
+}
+
 void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
+  auto placeOf = [&](auto access, AffineMap map) {
+    Value memref = mapping.lookupOrDefault(access.getMemRef());
+    if (auto it = joined.find(op); it != joined.end()) {
+      map = joinResults(map, access.getMemRefType(), it->second.first,
+                        it->second.count);
+      memref = it->second.memref;
+    }
+    auto [composed, operands] =
+        compose(map, lookUp(mapping, access.getMapOperands()));
+    return std::tuple(memref, composed, operands);
+  };
   if (auto load = dyn_cast<AffineLoadOp>(op)) {
-    auto [map, operands] =
-        compose(load.getAffineMap(), lookUp(mapping, load.getMapOperands()));
-    mapping.map(load.getResult(),
-                AffineLoadOp::create(builder, load.getLoc(),
-                                     mapping.lookupOrDefault(load.getMemRef()),
-                                     map, operands)
-                    .getResult());
+    auto [memref, map, operands] = placeOf(load, load.getAffineMap());
+    mapping.map(load.getResult(), AffineLoadOp::create(builder, load.getLoc(),
+                                                       memref, map, operands)
+                                      .getResult());
     return;
   }
   if (auto store = dyn_cast<AffineStoreOp>(op)) {
-    auto [map, operands] =
-        compose(store.getAffineMap(), lookUp(mapping, store.getMapOperands()));
+    auto [memref, map, operands] = placeOf(store, store.getAffineMap());
     AffineStoreOp::create(builder, store.getLoc(),
                           mapping.lookupOrDefault(store.getValueToStore()),
-                          mapping.lookupOrDefault(store.getMemRef()), map,
-                          operands);
+                          memref, map, operands);
     return;
   }
   builder.clone(*op, mapping);
@@ -1418,14 +1454,23 @@ void Emitter::packSquare(Value buffer, const LoopGroup &depth, Value column,
 
 /// Opens the loops over one block of sums, those along which the result is
 /// contiguous inside, and clones `slice` into them; returns where the sum of
-/// the point lies in the block.
+/// the point lies in the block. The last `together` loops are one: its index is
+/// that of the innermost, beyond its end.
 AffineMap Emitter::openSums(ArrayRef<Operation *> slice, IRMapping &mapping,
-                            SmallVectorImpl<Value> &operands) {
+                            SmallVectorImpl<Value> &operands, size_t together) {
   const LoopGroup *groups[] = {&decision.rows, &decision.columns};
   if (decision.isSwapped)
     std::swap(groups[0], groups[1]);
-  for (const LoopGroup *group : groups)
-    openPoints(group->loops);
+  ArrayRef<CutLoop> inner = groups[1]->loops;
+  openPoints(groups[0]->loops);
+  if (together > 1) {
+    openPoints(inner.drop_back(together));
+    LoopGroup last{llvm::to_vector<4>(inner.take_back(together)), 1};
+    last.points = last.loops.front().tile * last.loops.front().weight;
+    pointOf[inner.back().loop] = makeLoop(pointsOf(last)).getInductionVar();
+  } else {
+    openPoints(inner);
+  }
   mapping = mapIvs({&decision.batch, &decision.rows, &decision.columns});
   cloneInto(slice, mapping);
   AffineExpr row = pointExpr(decision.rows, operands);
@@ -1458,13 +1503,166 @@ void Emitter::cloneEpilogue(Value block, AffineMap place, ValueRange operands,
     cloneOne(op, mapping);
 }
 
+/// The operations that run for each sum when it is there.
+static SmallVector<Operation *> getCodeBehind(const Contraction &contraction) {
+  auto code = llvm::to_vector_of<Operation *>(contraction.epilogueSlice);
+  Operation *sum = contraction.reductionLoops.front();
+  for (Operation *op = sum->getNextNode();
+       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
+    code.push_back(op);
+  return code;
+}
+
+/// The first of the dimensions that the loops index, one each, next to each
+/// other and all of all but the first; none where they do not.
+static std::optional<unsigned> findJoined(AffineMap map, ValueRange operands,
+                                          MemRefType type,
+                                          ArrayRef<CutLoop> loops) {
+  auto placeOf = [&](AffineForOp loop) -> std::optional<unsigned> {
+    Value index = loop.getInductionVar();
+    auto it = llvm::find(operands, index);
+    if (it == operands.end() || llvm::count(operands, index) > 1 ||
+        it - operands.begin() >= map.getNumDims())
+      return std::nullopt;
+    return it - operands.begin();
+  };
+  std::optional<unsigned> first;
+  for (auto [i, cut] : llvm::enumerate(loops)) {
+    std::optional<unsigned> dim = placeOf(cut.loop);
+    if (!dim)
+      return std::nullopt;
+    AffineExpr index = getAffineDimExpr(*dim, map.getContext());
+    if (i == 0) {
+      auto it = llvm::find(map.getResults(), index);
+      if (it == map.getResults().end())
+        return std::nullopt;
+      first = it - map.getResults().begin();
+    }
+    unsigned d = *first + i;
+    if (d >= map.getNumResults() || map.getResult(d) != index ||
+        (i > 0 && type.getDimSize(d) != *cut.trips))
+      return std::nullopt;
+    for (unsigned other = 0; other < map.getNumResults(); ++other)
+      if (other != d && map.getResult(other).isFunctionOfDim(*dim))
+        return std::nullopt;
+  }
+  return first;
+}
+
+static Value memrefOf(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return load.getMemRef();
+  return cast<AffineStoreOp>(access).getMemRef();
+}
+
+/// True if nothing but accesses at exactly the loops' indices depends on them,
+/// so that these may be joined; fills in how.
+static bool
+canJoin(const Contraction &contraction, ArrayRef<CutLoop> loops,
+        SmallVectorImpl<std::pair<Operation *, unsigned>> &accesses) {
+  int64_t weight = 1;
+  for (const CutLoop &cut : llvm::reverse(loops)) {
+    AffineForOp loop = cut.loop;
+    if (!cut.trips || *cut.trips < 2 || cut.part > 1 || cut.weight != weight ||
+        !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+        loop.getStepAsInt() != 1 ||
+        (loop != loops.front().loop && cut.tile != *cut.trips))
+      return false;
+    weight *= *cut.trips;
+  }
+  auto isIndex = [&](Value value) {
+    return llvm::any_of(loops, [&](const CutLoop &cut) {
+      return value == AffineForOp(cut.loop).getInductionVar();
+    });
+  };
+  auto join = [&](auto access) {
+    if (llvm::none_of(access.getMapOperands(), isIndex))
+      return true;
+    MemRefType type = access.getMemRefType();
+    AffineForOp root = contraction.root;
+    if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
+        !root.isDefinedOutsideOfLoop(access.getMemRef()))
+      return false;
+    auto first =
+        findJoined(access.getAffineMap(), access.getMapOperands(), type, loops);
+    if (first)
+      accesses.push_back({access, *first});
+    return first.has_value();
+  };
+  accesses.clear();
+  for (Operation *op : getCodeBehind(contraction)) {
+    bool isJoined;
+    if (auto load = dyn_cast<AffineLoadOp>(op))
+      isJoined = join(load);
+    else if (auto store = dyn_cast<AffineStoreOp>(op))
+      isJoined = join(store);
+    else
+      isJoined = !op->walk([&](Operation *inner) {
+                      return llvm::any_of(inner->getOperands(), isIndex)
+                                 ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+                    }).wasInterrupted();
+    if (!isJoined)
+      return false;
+  }
+  // What the sums start from would be the same buffer under another name.
+  return !accesses.empty() &&
+         llvm::all_of(contraction.initSlice, [&](Operation *op) {
+           auto load = dyn_cast<AffineLoadOp>(op);
+           return !load || llvm::none_of(accesses, [&](const auto &access) {
+             return getBaseMemref(memrefOf(access.first)) ==
+                    getBaseMemref(load.getMemRef());
+           });
+         });
+}
+
+/// True if one loop takes fewer vectors than the last of several: it runs a
+/// constant number of times or in whole vectors, or the last one is shorter.
+static bool repaysJoining(ArrayRef<CutLoop> loops, int64_t lanes) {
+  const CutLoop &first = loops.front();
+  return first.isWhole() || *loops.back().trips < lanes ||
+         (first.tile * first.weight % lanes == 0 &&
+          *first.trips % first.tile * first.weight % lanes == 0);
+}
+
+/// Joins the dimensions that as many of the innermost loops of a block of sums
+/// as possible index in the code behind the sums: short rows of a small image
+/// or kernel are stored as one long one.
+void Emitter::joinAccesses() {
+  SmallVector<std::pair<Operation *, unsigned>> accesses;
+  ArrayRef<CutLoop> loops = decision.columns.loops;
+  const pn_model_tile_t &tile = decision.plan.tile;
+  while (loops.size() > 1 && !(canJoin(decision.contraction, loops, accesses) &&
+                               repaysJoining(loops, tile.nr / tile.vectors)))
+    loops = loops.drop_front();
+  if (loops.size() < 2)
+    return;
+  joinedLoops = loops.size();
+  llvm::MapVector<std::pair<Value, unsigned>, Value> views;
+  for (auto [op, first] : accesses) {
+    Value memref = memrefOf(op);
+    Value &view = views[{memref, first}];
+    if (!view) {
+      SmallVector<ReassociationIndices> dims;
+      unsigned rank = cast<MemRefType>(memref.getType()).getRank();
+      for (unsigned d = 0; d < rank; ++d) {
+        if (d <= first || d >= first + loops.size())
+          dims.emplace_back();
+        dims.back().push_back(d);
+      }
+      view = memref::CollapseShapeOp::create(builder, loc, memref, dims);
+    }
+    joined[op] = {view, first, unsigned(loops.size())};
+  }
+}
+
 /// Runs the code behind the sums over the block.
 void Emitter::emitEpilogue(Value block) {
   OpBuilder::InsertionGuard guard(builder);
   IRMapping mapping;
   SmallVector<Value> operands;
-  AffineMap place =
-      openSums(decision.contraction.epilogueSlice, mapping, operands);
+  AffineMap place = openSums(decision.contraction.epilogueSlice, mapping,
+                             operands, joinedLoops);
   cloneEpilogue(block, place, operands, mapping);
   closePoints();
 }
@@ -2595,6 +2793,8 @@ void Emitter::emit() {
   for (LoopGroup *group :
        {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
     materializeTrips(*group);
+  if (!decision.endsByTile && !decision.isSwapped)
+    joinAccesses();
   const pn_model_tile_t &tile = decision.plan.tile;
   openRows = tile.mr;
   int32_t bytes = int32_t(type.getIntOrFloatBitWidth() / 8);

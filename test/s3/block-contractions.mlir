@@ -161,12 +161,16 @@ func.func @bias(%a: memref<64x96xf32>, %b: memref<80x64xf32>,
   return
 }
 
+// What is stored of 12 rows of 20 pixels is one row of 240.
 // CHECK-LABEL: func @convolution
+//       CHECK: %[[FLAT:.+]] = memref.collapse_shape %{{.+}} {{\[\[}}0], [1], [2, 3]] : memref<2x32x20x20xf32> into memref<2x32x400xf32>
 //       CHECK: memref.collapse_shape %{{.+}} {{\[\[}}0, 1, 2, 3]]
 //       CHECK: affine.load %{{.+}}[%{{.+}}, %[[C:[a-z0-9]+]], {{.+}} + %[[U:[a-z0-9]+]], %[[X:[a-z0-9]+]] + %[[V:[a-z0-9]+]]] : memref<2x16x22x22xf32>
 //  CHECK-NEXT: affine.store %{{.+}}, %{{.+}}[%[[C]] * 9 + %[[U]] * 3 + %[[V]], %{{.+}} * 20 + %[[X]]]
 //       CHECK: vector.fma
-//       CHECK: affine.store %{{.+}} : memref<2x32x20x20xf32>
+//       CHECK: affine.for %[[P:.+]] = 0 to min
+//  CHECK-NEXT: %[[SUM:.+]] = affine.load %{{.+}}[%{{.+}}, %[[P]]]
+//  CHECK-NEXT: affine.store %[[SUM]], %[[FLAT]][%{{.+}}, %{{.+}}, %{{.+}} * {{240|320}} + %[[P]]]
 //       CHECK: return
 func.func @convolution(%x: memref<2x16x22x22xf32>, %w: memref<32x16x3x3xf32>,
                        %c: memref<2x32x20x20xf32> {polynest.result}) {
