@@ -410,7 +410,8 @@ def _weight_gradient(gradient, x, sizes, rule):
         x.transpose(0, 1).flatten(1, 2), gradient.transpose(0, 1), None,
         dilation, [0] * dims, stride, False, [0] * dims, groups,
     )
-    return out.transpose(0, 1)
+    # As weights lie: of any other strides autograd keeps a copy.
+    return out.transpose(0, 1).contiguous()
 
 
 def _transposed_backward(gradient, x, weight, rule, mask):

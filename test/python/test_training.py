@@ -255,6 +255,24 @@ def test_gradient_of_a_convolution_with_strides(name):
     )
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        torch.nn.Conv2d(6, 4, 3, padding=1),
+        torch.nn.Conv2d(6, 4, 3, stride=2, groups=2),
+        torch.nn.ConvTranspose2d(6, 4, 3, stride=2),
+    ],
+    ids=["plain", "groups", "transposed"],
+)
+def test_gradients_of_weights_lie_as_these_do(layer):
+    """Of others autograd keeps a copy, in the strides of the weights."""
+    strides = []
+    hook = layer.weight.register_hook(lambda g: strides.append(g.stride()))
+    compiled(layer)(torch.randn(2, 6, 9, 8)).sum().backward()
+    hook.remove()
+    assert strides == [layer.weight.stride()]
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")])
 def test_gradient_of_distances(p):
     a, b = torch.randn(2, 5, 3), torch.randn(2, 4, 3)
