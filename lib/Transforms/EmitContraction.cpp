@@ -1125,8 +1125,10 @@ Value Emitter::packAhead(int64_t columnStride) {
     openBlocks(decision.columns);
     packTransposed(buffer, depth);
   } else {
-    // A few rows of the source together, along all of them: there is much to
-    // write to a panel before the next.
+    // Along each row of the source, as it lies in memory. Where a panel has no
+    // more than a line of it, a few rows together: there is much to write to a
+    // panel before the next.
+    bool isByRow = decision.panels && shape.back() * bytes > machine.lineBytes;
     auto store = [&] {
       storePacked(buffer, decision.columnSide(), depth, decision.columns);
     };
@@ -1142,8 +1144,10 @@ Value Emitter::packAhead(int64_t columnStride) {
         Value few =
             makeLoop(boundsOf(deep, 1, words == Words::Full), packedRows)
                 .getInductionVar();
+        if (isByRow)
+          openFew(deep, few);
         openBlocks(decision.columns);
-        forColumns(&deep, few, store);
+        forColumns(isByRow ? nullptr : &deep, few, store);
       }
       closePoints();
       closeBlocks(decision.columns);

@@ -33,13 +33,15 @@
 //       CHECK: %[[ROWS:.+]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1]]
 //
 // The columns, once: blocks of panels, each as deep as the matrix, and one row
-// more, so that panels do not lie in one set of the caches.
+// more, so that panels do not lie in one set of the caches. A row of the source at a
+// time, where a panel takes more than a line of it.
 //        AVX2: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x16xf32>
 //      AVX512: %[[B:.+]] = memref.alloc() {{.+}} : memref<[[BLOCKS:[0-9]+]]x[[PANELS:[0-9]+]]x513x64xf32>
 //       CHECK: affine.for %[[FEW:.+]] = 0 to 512 step 8 {
+// AVX512-NEXT: affine.for %[[K:.+]] = 0 to 8 {
 //  CHECK-NEXT: affine.for %[[JB:.+]] = 0 to [[BLOCKS]] {
 //       CHECK: affine.for %[[P:.+]] = 0 to {{.+}} {
-//       CHECK: affine.for %[[K:.+]] = 0 to 8 {
+//        AVX2: affine.for %[[K:.+]] = 0 to 8 {
 //       CHECK: affine.for %[[L:.+]] = 0 to {{16|64}} {
 //       CHECK: %[[V:.+]] = affine.load %[[Y]][%[[FEW]] + %[[K]], %[[JB]]
 //       CHECK: affine.store %[[V]], %[[B]][%[[JB]], %[[P]], %[[FEW]] + %[[K]], %[[L]]]
