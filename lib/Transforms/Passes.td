@@ -1046,9 +1046,10 @@ def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
     Unrolls one or two parallel loops around the deepest reduction of a nest
     and jams the copies, so that one reduction loop carries a tile of
     accumulators and each load serves several of them. Factors come from a
-    model of arithmetic ports, latency, load ports and registers. Iterations
-    that fill no tile run in a copy of the original loop. Loops it made are
-    marked `polynest.tiled_registers` and skipped by a second run.
+    model of arithmetic ports, latency, load ports and registers. All that the
+    loops hold is copied, up to a limit. Iterations that fill no tile run in a
+    copy of the original loop. Loops it made are marked
+    `polynest.tiled_registers` and skipped by a second run.
 
     Before: `affine.for %i { affine.for %j { affine.for %k iter_args(%c) } }`
     After:  `affine.for %i step 4 { affine.for %j step 2 { affine.for %k
@@ -1063,7 +1064,10 @@ def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
     Option<"fmaPorts", "fma-ports", "int64_t", /*default=*/"2",
            "Multiply-adds started a cycle, 1 to 16">,
     Option<"loadPorts", "load-ports", "int64_t", /*default=*/"2",
-           "Vector loads a cycle, 1 to 16">
+           "Vector loads a cycle, 1 to 16">,
+    Option<"maxOperations", "max-operations", "int64_t", /*default=*/"1024",
+           "Operations that an unrolled body may have, 1 to 1048576; one on "
+           "vectors takes some 8 bytes of the instruction cache">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Nests tiled">,

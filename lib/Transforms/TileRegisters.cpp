@@ -9,7 +9,9 @@
 // that do not use it; it has no iter_args.
 // Profitable when: the model's cycles for one multiply-add, the larger of
 // arithmetic and load port use, fall. The tile must fit the registers, and
-// accumulators should cover the latency of the multiply-add units.
+// accumulators should cover the latency of the multiply-add units. All that the
+// unrolled loops hold is copied: a body that is long already overlaps its
+// iterations without, and copies of it would not fit the instruction cache.
 // Limits: static lower bounds and one upper bound; what does not fill a tile
 // runs in a copy of the original loop.
 // Cost: operations of the reduction times the tile; candidates times 64.
@@ -43,6 +45,8 @@ namespace {
 /// What the model knows of one core.
 struct RegisterMachine {
   int64_t registers, fmaLatency, fmaPorts, loadPorts;
+  /// Operations that an unrolled body may have.
+  int64_t maxOperations;
 };
 
 /// One innermost reduction loop and what its body does in one iteration.
@@ -170,6 +174,12 @@ static double costWithRemainder(const Kernel &reduction,
 
 static constexpr int64_t kMaxFactor = 8;
 
+static int64_t countOperations(AffineForOp loop) {
+  int64_t count = 0;
+  loop.getBody()->walk([&](Operation *) { ++count; });
+  return count;
+}
+
 /// The best tile over all pairs of candidates; without loops if none pays.
 static Tile chooseTile(const Kernel &reduction,
                        ArrayRef<AffineForOp> candidates,
@@ -177,7 +187,18 @@ static Tile chooseTile(const Kernel &reduction,
   Tile best;
   double untiled = costOf(reduction, {}, {}, machine);
   best.cyclesPerOperation = untiled;
+  llvm::SmallDenseMap<Operation *, int64_t> sizes;
+  for (AffineForOp loop : candidates)
+    sizes[loop] = countOperations(loop);
   auto consider = [&](ArrayRef<AffineForOp> loops, ArrayRef<int64_t> factors) {
+    // What stands around an inner loop is copied with the outer one alone.
+    int64_t size = 0;
+    for (size_t i = loops.size(); i-- > 0;)
+      size = (sizes[loops[i]] +
+              (i + 1 < loops.size() ? size - sizes[loops[i + 1]] : 0)) *
+             factors[i];
+    if (size > machine.maxOperations)
+      return;
     for (auto [loop, factor] : llvm::zip(loops, factors))
       if (tripCountOr(loop, 1 << 20) < factor)
         return;
@@ -213,7 +234,8 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
         succeeded(check("vector-registers", vectorRegisters, 128)) &&
         succeeded(check("fma-latency-cycles", fmaLatencyCycles, 64)) &&
         succeeded(check("fma-ports", fmaPorts, 16)) &&
-        succeeded(check("load-ports", loadPorts, 16)));
+        succeeded(check("load-ports", loadPorts, 16)) &&
+        succeeded(check("max-operations", maxOperations, 1 << 20)));
   }
 
   void runOnOperation() override {
@@ -295,7 +317,7 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
     if (failed(reduction) || isTiled(nest))
       return;
     RegisterMachine machine = {vectorRegisters, fmaLatencyCycles, fmaPorts,
-                               loadPorts};
+                               loadPorts, maxOperations};
     std::string reason;
     SmallVector<AffineForOp> candidates = findCandidates(*reduction, reason);
     Tile tile = chooseLegalTile(*reduction, candidates, machine, reason);
