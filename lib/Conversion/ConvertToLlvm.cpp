@@ -60,8 +60,8 @@ static bool isFlat(Type type) {
 static bool isPlainVectorOp(Operation *op) {
   return isa<vector::LoadOp, vector::StoreOp, vector::FMAOp, vector::ShuffleOp,
              vector::BroadcastOp, vector::ExtractOp, vector::InsertOp,
-             vector::ReductionOp, vector::MaskedLoadOp, vector::MaskedStoreOp,
-             vector::BitCastOp>(op) &&
+             vector::FromElementsOp, vector::ReductionOp, vector::MaskedLoadOp,
+             vector::MaskedStoreOp, vector::BitCastOp>(op) &&
          llvm::all_of(op->getOperandTypes(), isFlat) &&
          llvm::all_of(op->getResultTypes(), isFlat);
 }

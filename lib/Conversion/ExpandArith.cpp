@@ -7,13 +7,14 @@
 // maximumf and minimumf into compares that lose the order of -0.0 and +0.0
 // (fault B007), while LLVM's own maximum and minimum keep it.
 // Profitable: bf16 casts would become library calls that no process has.
-// Limits: none. Cost: linear in operations.
+// Limits: none. Cost: linear in operations that are expanded.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace polynest {
@@ -28,17 +29,22 @@ using namespace mlir;
 namespace polynest {
 namespace {
 struct ExpandArithPass : impl::ExpandArithBase<ExpandArithPass> {
-  /// True if the patterns would find something.
+  /// True if a pattern would match.
   static bool isExpanded(Operation *op) {
-    return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
-               arith::ExtFOp, arith::TruncFOp>(op);
+    if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+      return true;
+    return isa<arith::ExtFOp, arith::TruncFOp>(op) &&
+           (getElementTypeOrSelf(op->getOperand(0)).isBF16() ||
+            getElementTypeOrSelf(op->getResult(0)).isBF16());
   }
 
   void runOnOperation() override {
-    WalkResult found = getOperation()->walk([](Operation *op) {
-      return isExpanded(op) ? WalkResult::interrupt() : WalkResult::advance();
+    SmallVector<Operation *> found;
+    getOperation()->walk([&](Operation *op) {
+      if (isExpanded(op))
+        found.push_back(op);
     });
-    if (!found.wasInterrupted()) {
+    if (found.empty()) {
       ++numDeclined;
       return;
     }
@@ -48,8 +54,10 @@ struct ExpandArithPass : impl::ExpandArithBase<ExpandArithPass> {
     bool changed = false;
     GreedyRewriteConfig config;
     config.enableFolding(false);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     config, &changed)))
+    config.setScope(&getOperation()->getRegion(0));
+    // The rest of the module would be visited in vain.
+    if (failed(applyOpPatternsGreedily(found, std::move(patterns), config,
+                                       &changed)))
       return signalPassFailure();
     if (changed)
       ++numApplied;
