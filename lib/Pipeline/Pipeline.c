@@ -236,6 +236,9 @@ static void print_permutes(pn_buffer_t *buffer, size_t begin,
   }
 }
 
+/* Nests have no branches between blocks that could be simplified. */
+#define NO_BLOCKS "region-simplify=disabled"
+
 static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-lower-tm-tensor"},
     /* Arithmetic on whole tensors becomes linalg first, so that the guards
@@ -266,7 +269,7 @@ static const pn_pass_row_t s2_rows[] = {
     {.flag = "polynest-check-sizes"},
     {.flag = "polynest-lower-linalg"},
     {.flag = "polynest-raise-scf"},
-    {.flag = "canonicalize"},
+    {.flag = "canonicalize", .fixed_options = NO_BLOCKS},
     {.flag = "cse"},
     {.flag = "polynest-count-work", .anchor = ON_FUNC},
     {.flag = "polynest-describe-nests",
@@ -357,7 +360,7 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .numbers = TAKES_FMA_UNITS | TAKES(LOAD_PORTS),
      .is_optimization = true},
-    {.flag = "canonicalize"},
+    {.flag = "canonicalize", .fixed_options = NO_BLOCKS " top-down=false"},
     {.flag = "cse"},
     {.flag = "polynest-prefetch-rows",
      .anchor = ON_FUNC,
@@ -389,7 +392,8 @@ static const pn_pass_row_t s4_rows[] = {
     {.flag = "polynest-linearize-accesses", .anchor = ON_FUNC},
     {.flag = "lower-affine"},
     {.flag = "scf-parallel-for-to-nested-fors", .anchor = ON_FUNC},
-    {.flag = "canonicalize"},
+    /* What a second round would do is to gather constants. */
+    {.flag = "canonicalize", .fixed_options = NO_BLOCKS " max-iterations=1"},
     {.flag = "cse"},
 };
 
