@@ -31,6 +31,17 @@ static bool isLeaf(AffineExpr expr) {
   return isa<AffineConstantExpr, AffineDimExpr, AffineSymbolExpr>(expr);
 }
 
+/// True for what simplification would give back as it is: a leaf, times a
+/// constant or not, plus a constant or not.
+static bool isSimple(AffineExpr expr) {
+  for (AffineExprKind kind : {AffineExprKind::Add, AffineExprKind::Mul})
+    if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+        binary && binary.getKind() == kind &&
+        isa<AffineConstantExpr>(binary.getRHS()))
+      expr = binary.getLHS();
+  return isLeaf(expr);
+}
+
 static AffineExpr simplify(AffineExpr expr, unsigned numDims,
                            unsigned numSymbols) {
   return isLeaf(expr) ? expr : simplifyAffineExpr(expr, numDims, numSymbols);
@@ -67,8 +78,8 @@ struct AffineBuilder {
       return getAffineDimExpr(positionOf(dims, value), context);
     Operation *op = value.getDefiningOp();
     if (auto apply = dyn_cast_or_null<AffineApplyOp>(op))
-      return build(apply.getAffineMap().getResult(0), apply.getAffineMap(),
-                   apply.getMapOperands(), fuel);
+      return buildAll(apply.getAffineMap(), apply.getMapOperands(), fuel)
+          .front();
     if (op && value.getType().isIndex() &&
         isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
       // A failure below may leave unused operands behind; canonicalization
@@ -89,16 +100,26 @@ struct AffineBuilder {
     return {};
   }
 
-  AffineExpr build(AffineExpr expr, AffineMap map, ValueRange operands,
-                   unsigned &fuel) {
+  /// The results of the map, all of them null if an operand is not affine.
+  SmallVector<AffineExpr, 4> buildAll(AffineMap map, ValueRange operands,
+                                      unsigned &fuel) {
     SmallVector<AffineExpr> dimExprs, symbolExprs;
+    SmallVector<AffineExpr, 4> results(map.getNumResults());
+    bool isSame = true;
     for (auto [i, operand] : llvm::enumerate(operands)) {
       AffineExpr built = build(operand, fuel);
       if (!built)
-        return {};
-      (i < map.getNumDims() ? dimExprs : symbolExprs).push_back(built);
+        return results;
+      bool isDim = i < map.getNumDims();
+      SmallVector<AffineExpr> &list = isDim ? dimExprs : symbolExprs;
+      isSame &= built == (isDim ? getAffineDimExpr(list.size(), context)
+                                : getAffineSymbolExpr(list.size(), context));
+      list.push_back(built);
     }
-    return expr.replaceDimsAndSymbols(dimExprs, symbolExprs);
+    for (auto [result, expr] : llvm::zip_equal(results, map.getResults()))
+      result =
+          isSame ? expr : expr.replaceDimsAndSymbols(dimExprs, symbolExprs);
+    return results;
   }
 
   /// True if the results name all the variables. Each stands for another
@@ -126,7 +147,7 @@ struct AffineBuilder {
     bool isWhole = namesAll(results);
     if (!isWhole)
       canonicalizeMapAndOperands(&map, &operands);
-    if (!llvm::all_of(results, isLeaf)) {
+    if (!llvm::all_of(results, isSimple)) {
       AffineMap simple = simplifyAffineMap(map);
       if (simple != map || !isWhole)
         canonicalizeMapAndOperands(&simple, &operands);
@@ -191,14 +212,10 @@ static std::optional<AffineValueMap> getAffineValues(MLIRContext *context,
 static std::optional<AffineValueMap>
 getAffineValues(MLIRContext *context, AffineMap map, ValueRange operands) {
   AffineBuilder builder{context, {}, {}};
-  SmallVector<AffineExpr> results;
   unsigned fuel = maxAffineSteps;
-  for (AffineExpr result : map.getResults()) {
-    AffineExpr expr = builder.build(result, map, operands, fuel);
-    if (!expr)
-      return std::nullopt;
-    results.push_back(expr);
-  }
+  SmallVector<AffineExpr, 4> results = builder.buildAll(map, operands, fuel);
+  if (!llvm::all_of(results, [](AffineExpr result) { return bool(result); }))
+    return std::nullopt;
   return builder.finish(results);
 }
 
@@ -1007,7 +1024,7 @@ struct MovingBounds {
     if (!map || map.getNumResults() != 1)
       return {};
     unsigned fuel = maxAffineSteps;
-    AffineExpr expr = builder.build(map.getResult(0), map, operands, fuel);
+    AffineExpr expr = builder.buildAll(map, operands, fuel).front();
     if (!expr)
       return {};
     return last ? expr - 1 : expr;

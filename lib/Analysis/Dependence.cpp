@@ -854,7 +854,8 @@ static bool touchApart(const Access &a, const Access &b, LoopIndices &indices) {
 
 struct DependenceAnalysis::Impl {
   IslContext isl;
-  DenseMap<Operation *, SmallVector<Access, 8>> accesses;
+  /// Without room of their own, so that they stay where they are.
+  DenseMap<Operation *, SmallVector<Access, 0>> accesses;
   using Key = std::tuple<Operation *, Operation *, void *, void *, bool, bool>;
   std::map<Key, DependenceInfo> dependences;
   DenseMap<Value, bool> privateBases;
@@ -878,9 +879,9 @@ struct DependenceAnalysis::Impl {
       if (!it->second)
         return true;
       // What an entry may not write, nobody overlapping it writes.
-      return getStorageKind(a.base) == StorageKind::ReadOnlyArgument &&
-             getStorageKind(b.base) == StorageKind::ReadOnlyArgument &&
-             a.base != b.base;
+      return a.base != b.base &&
+             getStorageKind(a.base) == StorageKind::ReadOnlyArgument &&
+             getStorageKind(b.base) == StorageKind::ReadOnlyArgument;
     }
     if (a.memref)
       return isPrivate(a.base);
@@ -1055,14 +1056,20 @@ DepKind DependenceAnalysis::Impl::computeOverlap(const Access &a,
 DependenceAnalysis::DependenceAnalysis() : impl(std::make_unique<Impl>()) {}
 DependenceAnalysis::~DependenceAnalysis() = default;
 
-ArrayRef<Access> DependenceAnalysis::accessesOf(Operation *op) {
-  auto [it, isNew] = impl->accesses.try_emplace(op);
-  if (isNew) {
-    SmallVector<Access, 8> found;
+ArrayRef<Access> DependenceAnalysis::accessesOf(Operation *op,
+                                                Operation *around) {
+  auto it = impl->accesses.find(op);
+  if (it != impl->accesses.end())
+    return it->second;
+  SmallVector<Access, 0> found;
+  auto outer = impl->accesses.find(around);
+  if (outer == impl->accesses.end())
     collectAccesses(op, found);
-    it->second = std::move(found);
-  }
-  return it->second;
+  else
+    llvm::copy_if(
+        outer->second, std::back_inserter(found),
+        [&](const Access &access) { return op->isAncestor(access.op); });
+  return impl->accesses.try_emplace(op, std::move(found)).first->second;
 }
 
 unsigned DependenceAnalysis::countQuestions() const {
@@ -1104,47 +1111,50 @@ static bool
 forEachPair(ArrayRef<Access> sources, ArrayRef<Access> sinks,
             llvm::function_ref<bool(const Access &, const Access &)> visit) {
   // Writers and others of each base. Distinct bases can only meet if one of
-  // them is no allocation, so those are kept in a list of their own.
-  llvm::MapVector<Value, SmallVector<const Access *, 4>> byBase;
-  SmallVector<const Access *, 4> loose;
+  // them is no allocation, so those are kept in a list of their own. Only
+  // unknown storage can be a named allocation's.
+  using List = SmallVector<const Access *, 4>;
+  llvm::MapVector<Value, List> byBase;
+  List loose, unknown;
+  llvm::SmallDenseMap<Value, StorageKind> kinds;
+  auto kindOf = [&](Value base) {
+    if (!base)
+      return StorageKind::Unknown;
+    auto [it, isNew] = kinds.try_emplace(base, StorageKind::Unknown);
+    if (isNew)
+      it->second = getStorageKind(base);
+    return it->second;
+  };
   for (const Access &sink : sinks) {
-    bool isOwn =
-        sink.base && getStorageKind(sink.base) == StorageKind::Allocation;
-    if (isOwn)
+    StorageKind kind = kindOf(sink.base);
+    if (kind == StorageKind::Allocation) {
       byBase[sink.base].push_back(&sink);
-    else
-      loose.push_back(&sink);
+      continue;
+    }
+    loose.push_back(&sink);
+    if (kind == StorageKind::Unknown)
+      unknown.push_back(&sink);
   }
   for (const Access &source : sources) {
-    bool isOwn =
-        source.base && getStorageKind(source.base) == StorageKind::Allocation;
     auto visitAll = [&](ArrayRef<const Access *> list) {
       for (const Access *sink : list)
         if ((source.isWrite || sink->isWrite) && !visit(source, *sink))
           return false;
       return true;
     };
-    if (isOwn) {
+    StorageKind kind = kindOf(source.base);
+    if (kind == StorageKind::Allocation) {
       auto it = byBase.find(source.base);
-      if (it != byBase.end() && !visitAll(it->second))
+      if ((it != byBase.end() && !visitAll(it->second)) || !visitAll(unknown))
         return false;
-    } else {
+      continue;
+    }
+    if (kind == StorageKind::Unknown)
       for (auto &[base, list] : byBase)
-        // Only unknown storage can be a named allocation's.
-        if ((!source.base ||
-             getStorageKind(source.base) == StorageKind::Unknown) &&
-            !visitAll(list))
+        if (!visitAll(list))
           return false;
-    }
-    if (isOwn) {
-      for (const Access *sink : loose)
-        if ((!sink->base ||
-             getStorageKind(sink->base) == StorageKind::Unknown) &&
-            (source.isWrite || sink->isWrite) && !visit(source, *sink))
-          return false;
-    } else if (!visitAll(loose)) {
+    if (!visitAll(loose))
       return false;
-    }
   }
   return true;
 }

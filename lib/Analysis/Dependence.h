@@ -86,8 +86,10 @@ public:
   DependenceAnalysis(const DependenceAnalysis &) = delete;
   DependenceAnalysis &operator=(const DependenceAnalysis &) = delete;
 
-  /// Accesses inside `op`, cached.
-  llvm::ArrayRef<Access> accessesOf(mlir::Operation *op);
+  /// Accesses inside `op`, cached. Where `around`, an operation around it, has
+  /// been asked about, they are taken from there.
+  llvm::ArrayRef<Access> accessesOf(mlir::Operation *op,
+                                    mlir::Operation *around = nullptr);
   void invalidate();
 
   /// Dependences whose source is an instance of `source` and whose sink is a

@@ -135,29 +135,32 @@ static bool isContiguous(AffineForOp loop, ArrayRef<Access> accesses) {
 
 /// Finds the loops of the nest of `root` between which blocks would go; false
 /// if it has no windows for them.
-static bool findLoops(AffineForOp root, Decision &decision) {
+static bool findLoops(AffineForOp root, DependenceAnalysis &dependences,
+                      Decision &decision) {
   bool hasWindow = false;
   SmallVector<AffineForOp, 6> band = getPlainBand(root);
   if (band.empty())
     return false;
-  collectAccesses(root, decision.accesses);
-  if (decision.accesses.empty() ||
-      !llvm::all_of(decision.accesses,
-                    [](const Access &access) { return access.isAffine(); }))
+  ArrayRef<Access> accesses =
+      dependences.accessesOf(root, root->getParentOfType<AffineForOp>());
+  if (accesses.empty() || !llvm::all_of(accesses, [](const Access &access) {
+        return access.isAffine();
+      }))
     return false;
   AffineForOp lanes = band.back();
-  if (!isContiguous(lanes, decision.accesses))
+  if (!isContiguous(lanes, accesses))
     return false;
   lanes->walk([&](AffineForOp inner) {
     hasWindow |= inner != lanes && findWindow(inner, lanes).has_value();
   });
-  if (!hasWindow || hasSlidingWindow(lanes, lanes, decision.accesses))
+  if (!hasWindow || hasSlidingWindow(lanes, lanes, accesses))
     return false;
   auto first = llvm::find_if(band, [&](AffineForOp loop) {
-    return hasSlidingWindow(loop, lanes, decision.accesses);
+    return hasSlidingWindow(loop, lanes, accesses);
   });
   if (first == band.end())
     return false;
+  decision.accesses.assign(accesses.begin(), accesses.end());
   decision.loops.append(first, band.end());
   return true;
 }
@@ -407,7 +410,7 @@ struct BlockLanesPass : impl::BlockLanesBase<BlockLanesPass> {
         },
         [&](AffineForOp loop, std::string &reason) {
           Decision decision;
-          if (!findLoops(loop, decision))
+          if (!findLoops(loop, dependences, decision))
             return false;
           reason = decide(decision, dependences);
           if (!reason.empty())

@@ -222,16 +222,17 @@ public:
   explicit Parallelizer(const Limits &limits) : limits(limits) {}
 
   /// Decides for each nest of the block, and looks into what stays sequential.
-  void collect(Block *block) {
+  /// `around` is the loop around it that was asked about last.
+  void collect(Block *block, AffineForOp around = {}) {
     for (Operation &op : *block) {
       if (isa<AffineParallelOp>(op))
         continue;
       auto loop = dyn_cast<AffineForOp>(op);
-      if (loop && (loop.getStepAsInt() <= 0 || decide(loop)))
+      if (loop && (loop.getStepAsInt() <= 0 || decide(loop, around)))
         continue;
       for (Region &region : op.getRegions())
         for (Block &inner : region)
-          collect(&inner);
+          collect(&inner, loop ? loop : around);
     }
   }
 
@@ -241,8 +242,8 @@ public:
 
 private:
   /// True if there is nothing left to do inside the loop.
-  bool decide(AffineForOp loop) {
-    ArrayRef<Access> accesses = dependences.accessesOf(loop);
+  bool decide(AffineForOp loop, AffineForOp around) {
+    ArrayRef<Access> accesses = dependences.accessesOf(loop, around);
     Work work = measure(loop, accesses, limits);
     double cyclesPerNs = limits.frequencyMhz / 1000.0;
     if (work.cyclesPerIteration * work.iterations <
@@ -259,8 +260,10 @@ private:
     Decision decision{{loop}, 0};
     while (work.iterations < limits.collapseBelow) {
       AffineForOp inner = getMergeable(decision.loops.back());
-      if (!inner || !whyNotParallel(dependences, inner).empty() ||
-          *getTripCount(inner) == 0)
+      if (!inner || *getTripCount(inner) == 0)
+        break;
+      (void)dependences.accessesOf(inner, loop);
+      if (!whyNotParallel(dependences, inner).empty())
         break;
       decision.loops.push_back(inner);
       uint64_t trips = *getTripCount(inner);
