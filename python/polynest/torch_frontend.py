@@ -639,6 +639,8 @@ class _RegionGraph:
             for p in node.all_input_nodes
         ):
             args = map_arg(node.args, self._lookup)
+            if node.target is torch.sym_sum:
+                return self._add_up(args[0])
             return self._call(node.target, args, value)
         if isinstance(value, torch.SymBool):
             raise RegionRefused(
@@ -659,6 +661,17 @@ class _RegionGraph:
         self.arguments.append(Argument(node.name, "scalar", dtype, (), ()))
         self.sources.append(node)
         return self._call(aten._local_scalar_dense.default, (holder,), value)
+
+    def _add_up(self, terms: Sequence[torch.fx.Node | int]) -> torch.fx.Node:
+        """The sum of numbers, two by two: torch-mlir has no other."""
+        total, *rest = terms
+        for term in rest:
+            total = self._call(
+                operator.add,
+                (total, term),
+                operator.add(*map_arg((total, term), lambda n: n.meta["val"])),
+            )
+        return total
 
     def _result(self, node: torch.fx.Node) -> tuple[Result, torch.fx.Node]:
         value = node.meta["val"]

@@ -422,6 +422,7 @@ def compiles():
         lambda x: x.mean() * x.numel(),
         lambda x: x * (1.0 / math.sqrt(x.size(0))),
         lambda x: x / x.size(0) ** 0.5 - 1 / x.size(0),
+        lambda x: x[:torch.sym_sum([x.size(0) // 2, x.size(0) // 4, -1])] + 1,
     ],
 )
 def test_dynamic_sizes(function):
