@@ -7,6 +7,8 @@
 
 /* Each row in place takes a pointer; x86 has 16 registers for them all. */
 static const int32_t max_tile_rows = 12;
+/* Those that columns stream by are packed, an even distance apart. */
+static const int32_t max_stream_rows = 16;
 static const int32_t max_tile_vectors = 4;
 static const int64_t max_trips = INT64_C(1) << 40;
 /* What an unknown trip count is taken for. */
@@ -15,6 +17,8 @@ static const int64_t unknown_trips = 1024;
 static const int64_t few_tiles = 3;
 /* Bounds of a loop that moves, up to which each is looked at. */
 static const int64_t most_moves = 1024;
+/* Bytes of a stream of panels that are under way. */
+static const int64_t lead_bytes = 8192;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
@@ -41,6 +45,10 @@ static const double uneven_tile_cycles = 16;
 static const double tie_share = 0.015;
 /* Accumulators that just cover the latency wait for every load that is late. */
 static const double latency_slack = 1.25;
+/* What few rows wait for panels that come from memory with each block of k,
+ * beside those of one stream: 13 rows of 4096 x 4096 take 3.2 ms in two tiles
+ * and 2.3 in one. */
+static const double wait_share = 0.1;
 /* What smaller blocks, which read rows more often, have to win by being even.
  */
 static const double least_evening = 0.05;
@@ -365,8 +373,19 @@ static bool cut_result(const pn_model_core_t *core,
   }
 }
 
+/* True if a tile of `mr` rows has all rows, and packed columns are there before
+ * the call: each of their elements is used once. */
+static bool streams_panels(const pn_model_core_t *core,
+                           const pn_model_contraction_t *contraction,
+                           int32_t mr) {
+  return contraction->packs_ahead && contraction->is_bound &&
+         contraction->tap_count < 1 && core->matrix.rows < 1 &&
+         is_known(&contraction->m) && product_of(&contraction->m) <= mr;
+}
+
 /* The block of k: from the tile and L1 alone. Of eight ways one is left to what
- * passes by: sums and the result. */
+ * passes by: sums and the result. Where columns stream by, L2 holds the rows.
+ */
 static bool cut_depth(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction, int64_t asked,
                       const pn_model_tile_t *tile, pn_model_block_t *out_k) {
@@ -375,6 +394,9 @@ static bool cut_depth(const pn_model_core_t *core,
   int64_t row = (int64_t)core->accumulator_bytes *
                 (tile->nr + (is_matrix ? 1 : 2) * tile->mr);
   int64_t most = share_bytes(&core->caches[0]) * 7 / 8 / row;
+  if (streams_panels(core, contraction, tile->mr))
+    most = max_i64(most, share_bytes(&core->caches[1]) / 4 /
+                             (core->accumulator_bytes * tile->mr));
   int32_t unit = is_matrix ? core->matrix.words : core->lanes;
   if (!cut_as(&points, asked, max_i64(most, 16), unit, out_k))
     return false;
@@ -458,6 +480,14 @@ static bool fits_asked(const pn_model_core_t *core,
   return m * n <= most && m * k <= most && n * k <= most;
 }
 
+/* Bytes of all packed columns of one batch. */
+static double packed_bytes(const pn_model_core_t *core,
+                           const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return product_of(&contraction->n) * product_of(&points) *
+         core->accumulator_bytes;
+}
+
 /* The plan for one register tile. */
 static bool plan_tile(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction,
@@ -486,12 +516,20 @@ static bool plan_tile(const pn_model_core_t *core,
   double cycles =
       is_matrix ? tile->cycles_per_k : fmax(tile->cycles_per_k, latency);
   plan->fma_cycles = tiles * depth * cycles;
+  plan->streams = streams_panels(core, contraction, tile->mr) &&
+                  is_known(&contraction->n) && is_known(&points) &&
+                  (double)plan->k.points >= product_of(&points);
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
   double ends = tile_cycles;
   if (plan->m.points % tile->mr != 0)
     ends += uneven_tile_cycles;
   *out_cycles =
       plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * ends;
+  /* Few rows wait for columns from memory, less so for those of a stream. */
+  if (contraction->is_bound && !plan->streams && is_known(&contraction->m) &&
+      product_of(&contraction->m) <= max_stream_rows &&
+      packed_bytes(core, contraction) > (double)share_bytes(&core->caches[1]))
+    *out_cycles *= 1 + wait_share;
   double rows = is_matrix ? tile->mr / core->matrix.rows : tile->mr;
   *out_loads = tiles * (rows + tile->vectors);
   return true;
@@ -510,11 +548,13 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
   double best_cycles = 0, best_loads = 0;
   int32_t unit = (int32_t)min_i64(max_i64(core->matrix.rows, 1), 4096);
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
-    for (int32_t units = 1; units <= max_tile_rows; ++units) {
+    for (int32_t units = 1; units <= max_stream_rows; ++units) {
       pn_model_contraction_plan_t plan = {0};
       int32_t mr = units * unit;
       bool is_other =
           tiling->mr > 0 && (mr != tiling->mr || vectors != tiling->vectors);
+      if (units > max_tile_rows && !streams_panels(core, contraction, mr))
+        continue;
       if (is_other || !tile_cost(core, mr, vectors, &plan.tile))
         continue;
       double cycles = 0, loads = 0;
@@ -580,8 +620,7 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
 
 int32_t pn_model_panel_share(const pn_model_core_t *core,
                              const pn_model_contraction_t *contraction,
-                             const pn_model_contraction_plan_t *plan,
-                             bool is_bound) {
+                             const pn_model_contraction_plan_t *plan) {
   if (!is_known(&contraction->n) || !is_known(&contraction->k) ||
       core->matrix.rows > 0 || plan->tile.mr < 1)
     return 0;
@@ -590,11 +629,31 @@ int32_t pn_model_panel_share(const pn_model_core_t *core,
     tiles = few_tiles;
   if (tiles < 2 || tiles > 2 * (int64_t)plan->tile.nr)
     return 0;
-  const pn_model_loops_t points = pn_model_depth_points(contraction);
-  double bytes = product_of(&contraction->n) * product_of(&points) *
-                 core->accumulator_bytes;
-  int64_t near = share_bytes(&core->caches[is_bound ? 0 : 1]);
-  return bytes > (double)near ? (int32_t)ceil_div(plan->tile.nr, tiles) : 0;
+  int64_t near = share_bytes(&core->caches[contraction->is_bound ? 0 : 1]);
+  return packed_bytes(core, contraction) > (double)near
+             ? (int32_t)ceil_div(plan->tile.nr, tiles)
+             : 0;
+}
+
+int64_t pn_model_panel_lead(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan) {
+  bool stays =
+      packed_bytes(core, contraction) <= (double)share_bytes(&core->caches[0]);
+  return plan->streams && !stays ? lead_bytes / core->accumulator_bytes : 0;
+}
+
+bool pn_model_rows_collide(const pn_model_core_t *core, int64_t rows,
+                           int64_t step_bytes) {
+  const pn_target_cache_t *l1 = &core->caches[0];
+  if (l1->ways < 1 || l1->line_bytes < 1 || step_bytes < 1)
+    return false;
+  int64_t way = share_bytes(l1) / l1->ways;
+  /* Sets are told by bits of the address. */
+  while (way & (way - 1))
+    way &= way - 1;
+  int64_t places = way / max_i64(gcd_of(way, step_bytes), l1->line_bytes);
+  return places > 0 && ceil_div(rows, places) > l1->ways / 2;
 }
 
 /*===--- Tilings for a sweep ----------------------------------------------===*/

@@ -54,6 +54,7 @@ typedef struct pn_model_contraction {
   int64_t batch;    /* iterations of loops around all; 0: unknown */
   int32_t cores;    /* of the target; blocks of C enough for all of them */
   bool packs_ahead; /* packed columns may serve all blocks of rows */
+  bool is_bound;    /* and are bound once: they are packed before the call */
   /* Iterations of the innermost loop of k that one instruction takes, which lie
    * side by side in one packed word of an accumulator's size; 0 is 1. Points of
    * k are such words, the last of a loop filled up. */
@@ -78,6 +79,9 @@ typedef struct pn_model_contraction_plan {
   double fma_cycles;   /* of the micro-kernel, edges included */
   double useful_share; /* multiply-adds asked for, of those done; above 1
                           where taps are left out */
+  bool streams; /* columns that are bound once are one stream of panels, of
+                   which each element is used once: one tile has all rows, one
+                   block all of k */
 } pn_model_contraction_plan_t;
 
 /*
@@ -85,6 +89,9 @@ typedef struct pn_model_contraction_plan {
  *   kc  <= L1 share: (nr + 2 mr) * kc * S in seven eighths of L1
  *   C block: at most a quarter of L2 and 192 KiB, 16 to 128 rows, 1024 columns
  *   packed columns: nc * kc * S at most half of L2 and 256 KiB
+ *   kc  of few rows: where one tile has all of them and columns are bound once,
+ *          each packed element is used once, and L1 need not hold them; all of
+ *          k, as far as the rows take no more than a quarter of L2
  *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
  *             blocks of k * 64, or 80 where mr does not divide a block of m)
@@ -129,21 +136,42 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
  * each point of k, so that all tiles of a block of rows ask for all of it:
  *   ceil(nr / ceil(rows of a block / mr)); 0: nothing is asked for
  * The columns are packed ahead, in panels. Nothing is asked for where they fit
- * L2, unless they are bound once (`is_bound`): what runs between two calls
- * takes their place there, and they outgrow L1; where one tile has all rows,
- * which uses an element once and waits for memory alone; where tiles are more
- * than twice the columns of one; and with a matrix unit. Asked for in L1:
- * hardware prefetchers follow one panel and begin anew with each, which is most
- * of what few rows wait for. Where the number of rows is not known, 3 tiles ask
- * for all of it, and those behind them again. Measured (Zen 5, one thread,
- * weights from memory, share of the FMA peak before and with it): 20 x 768 x
- * 3072 0.40 and 0.90, 49 x 1024 x 2048 0.69 and 0.90, 77 x 512 x 2048 0.67 and
- * 0.91, 128 x 768 x 3072 0.85 and 0.95; from L2 nothing changes.
+ * L2, unless they are bound once: what runs between two calls
+ * takes their place there, and they outgrow L1; where one tile has all rows
+ * (see pn_model_panel_lead); where tiles are more than twice the columns of
+ * one; and with a matrix unit. Asked for in L1: hardware prefetchers follow one
+ * panel and begin anew with each, which is most of what few rows wait for.
+ * Where the number of rows is not known, 3 tiles ask for all of it, and those
+ * behind them again. Measured (Zen 5, one thread, weights from memory, share of
+ * the FMA peak before and with it): 20 x 768 x 3072 0.40 and 0.90, 49 x 1024 x
+ * 2048 0.69 and 0.90, 77 x 512 x 2048 0.67 and 0.91, 128 x 768 x 3072 0.85 and
+ * 0.95; from L2 nothing changes.
  */
 int32_t pn_model_panel_share(const pn_model_core_t *core,
                              const pn_model_contraction_t *contraction,
-                             const pn_model_contraction_plan_t *plan,
-                             bool is_bound);
+                             const pn_model_contraction_plan_t *plan);
+
+/*
+ * Packed elements by which a tile that has all rows asks for columns ahead of
+ * those that it multiplies; 0: nothing is asked for. Panels of columns that are
+ * bound once are one stream (`streams`), of which 8 KiB are under way:
+ * prefetchers end at each page and come a few lines ahead. Nothing is asked for
+ * where all columns fit L1.
+ * Measured (Zen 5, one thread, 4096 x 4096 from memory, ms for 2, 4, 8 and 16
+ * rows): nothing asked for 1.4, 2.0, 2.3 and 8.0; 4 KiB ahead 1.4, 2.0, 2.0 and
+ * 3.0; 8 KiB 1.3, 1.8, 1.7 and 2.5; reading alone 1.3 to 1.8.
+ */
+int64_t pn_model_panel_lead(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan);
+
+/* True if so many rows in place, each `step_bytes` behind the last, would push
+ * each other out of L1 in a stream of panels: more of them lie in one set than
+ * half of its ways. Measured (Zen 5, 4096 x 4096, rows 16 KiB apart): 8 rows
+ * take 1.13 times as long as rows 64 bytes further apart, 16 rows 1.7 times, 4
+ * rows no longer. */
+bool pn_model_rows_collide(const pn_model_core_t *core, int64_t rows,
+                           int64_t step_bytes);
 
 /* Sizes that are asked for in place of the model's; 0: the model's. */
 typedef struct pn_model_tiling {

@@ -31,6 +31,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
+#include "Target/ReductionModel.h"
 #include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -680,8 +681,8 @@ static std::optional<MatrixForm> parseMatrixForm(StringRef text) {
 // Legality
 //===----------------------------------------------------------------------===//
 
-static std::string whyIllegal(const Contraction &contraction,
-                              DependenceAnalysis &dependences) {
+/// Why there is no micro-kernel for it, or an empty string.
+static StringRef whyNoKernel(const Contraction &contraction) {
   Type type = contraction.getType();
   if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
       !type.isInteger(64))
@@ -695,6 +696,14 @@ static std::string whyIllegal(const Contraction &contraction,
   if (contraction.parallelLoops.size() > most ||
       contraction.reductionLoops.size() > most)
     return "too many loops";
+  return {};
+}
+
+static std::string whyIllegal(const Contraction &contraction,
+                              DependenceAnalysis &dependences) {
+  StringRef why = whyNoKernel(contraction);
+  if (!why.empty())
+    return why.str();
   return whyNotParallel(contraction.parallelLoops, contraction.root,
                         dependences);
 }
@@ -705,7 +714,8 @@ static std::string whyIllegal(const Contraction &contraction,
 
 /// Fewest iterations of a row or column group that pay for packing, and fewest
 /// multiply-adds of one batch.
-static constexpr double leastRows = 4, leastColumns = 4, leastDepth = 8;
+static constexpr double leastRows = 4, leastBoundRows = 2, leastColumns = 4,
+                        leastDepth = 8;
 static constexpr double leastProducts = 32768;
 /// Fewest where columns do not fill a vector, and loops run in lanes badly.
 static constexpr double leastNarrowProducts = 16384;
@@ -719,13 +729,13 @@ static StringRef whyNotWorth(const Blocking &decision, int64_t lanes) {
   double rows = countPoints(decision.rowSide().loops);
   double columns = countPoints(decision.columnSide().loops);
   double depth = countPoints(decision.contraction.reductionLoops);
-  if (rows < leastRows || columns < leastColumns)
+  bool isBound = isBoundOnce(decision.columnSide().slice);
+  if (rows < (isBound ? leastBoundRows : leastRows) || columns < leastColumns)
     return "too few iterations reuse an operand";
   if (depth < leastDepth)
     return "the reduction is too short";
   double products = rows * columns * depth;
-  if (products >= leastBoundProducts &&
-      isBoundOnce(decision.columnSide().slice))
+  if (products >= leastBoundProducts && isBound)
     products *= countPoints(decision.contraction.batchLoops);
   std::optional<int64_t> across =
       getSmallTripCount(decision.columnSide().loops.back());
@@ -812,6 +822,30 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   return point;
 }
 
+bool multipliesFewRows(AffineForOp root) {
+  std::string reason;
+  FailureOr<Contraction> form = matchContraction(root, reason);
+  if (failed(form) || !whyNoKernel(*form).empty())
+    return false;
+  Blocking decision;
+  decision.contraction = std::move(*form);
+  chooseSides(decision);
+  const ContractionOperand &side = decision.columnSide();
+  if (!isBoundOnce(side.slice) || decision.contraction.guard ||
+      !whyNotWorth(decision, /*lanes=*/1).empty())
+    return false;
+  decision.depthLoops = decision.contraction.reductionLoops;
+  decision.batch = makeGroup(decision.contraction.batchLoops, nullptr);
+  decision.rows = makeGroup(decision.rowSide().loops, nullptr);
+  decision.columns = makeGroup(side.loops, nullptr);
+  decision.depth = makeGroup(decision.depthLoops, nullptr);
+  // What is packed has to leave all loops.
+  bool leaves = isa<func::FuncOp>(root->getParentOp()) ||
+                (readsInBounds(side) && findOutermost(side, root));
+  return leaves && hasConstantSizes(decision) && canPackAhead(decision) &&
+         countPoints(decision.rowSide().loops) <= PN_MODEL_STREAM_ROWS;
+}
+
 /// What options ask for in place of the model's choice.
 struct AskedFor {
   pn_model_tiling_t tiling;
@@ -840,7 +874,22 @@ static bool isGathered(const Blocking &decision) {
          isConstant(decision.columns) && countBlocks(decision.columns) > 1;
 }
 
-static RowMode chooseRowMode(Blocking &decision) {
+/// Most rows of a micro-tile that are read where they are, each by an address
+/// of its own.
+static constexpr int32_t mostPlaces = 12;
+
+/// True if rows in place lie in few sets of the first cache.
+static bool collide(const Blocking &decision, const pn_model_core_t &core) {
+  int64_t bytes = core.accumulator_bytes;
+  AffineLoadOp load = decision.rowLoad;
+  if (load)
+    bytes = getElementBytes(load.getType()).value_or(bytes);
+  return decision.rowStep &&
+         pn_model_rows_collide(&core, decision.plan.m.points,
+                               std::abs(*decision.rowStep) * bytes);
+}
+
+static RowMode chooseRowMode(Blocking &decision, const pn_model_core_t &core) {
   const ContractionOperand &side = decision.rowSide();
   int64_t least = decision.isSwapped ? leastSwappedRun : leastRun;
   bool isInPlace = readsInPlace(decision) &&
@@ -856,6 +905,10 @@ static RowMode chooseRowMode(Blocking &decision) {
                                  : isGathered(decision);
   bool repays = isBoundOnce(side.slice) ? isAlongDepth || decision.dot
                                         : !isInPlace && isRepeated;
+  // Each panel of a stream meets all rows anew.
+  if (decision.plan.streams)
+    repays = isCopied = !isInPlace || decision.plan.tile.mr > mostPlaces ||
+                        collide(decision, core);
   if (isCopied && repays && canPackRowsAhead(decision))
     return RowMode::Ahead;
   if (isInPlace)
@@ -866,10 +919,11 @@ static RowMode chooseRowMode(Blocking &decision) {
 /// Moves columns in the place of rows, by as much, where rows as they are may
 /// be read in place: words of them are then put together nowhere. Sums of rows
 /// take whole vectors.
-static RowMode chooseMovedSide(Blocking &decision) {
+static RowMode chooseMovedSide(Blocking &decision,
+                               const pn_model_core_t &core) {
   if (decision.dot && decision.dot->columnOffset)
     decision.dot = decision.dot->withOtherMoved();
-  RowMode mode = chooseRowMode(decision);
+  RowMode mode = chooseRowMode(decision, core);
   const pn_model_tile_t &tile = decision.plan.tile;
   if (!decision.dot || !decision.dot->rowOffset ||
       decision.dot->row.kind == decision.dot->column.kind ||
@@ -1127,6 +1181,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                                   int64_t(std::min(batch, double(INT32_MAX))),
                                   machine.cores,
                                   /*packs_ahead=*/false,
+                                  isBoundOnce(decision.columnSide().slice),
                                   int32_t(decision.step()),
                                   /*tap_count=*/0,
                                   /*tap_rows=*/{},
@@ -1168,7 +1223,8 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
       makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
   if (matrix)
     decision.matrix = matrix->shape;
-  decision.rowMode = matrix ? RowMode::PackedByRow : chooseMovedSide(decision);
+  decision.rowMode =
+      matrix ? RowMode::PackedByRow : chooseMovedSide(decision, core);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isBoundOnce(decision.columnSide().slice)) &&
@@ -1200,9 +1256,9 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                         !decision.isSwapped &&
                         (decision.isLong || isWhole(decision.depth));
   if (decision.packsAhead && decision.panels)
-    decision.panelShare =
-        pn_model_panel_share(&core, &shape, &decision.plan,
-                             isBoundOnce(decision.columnSide().slice));
+    decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
+  if (decision.packsAhead && decision.panels)
+    decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
   if (decision.imageRanges.empty())
     return {};
   decision.whyAllTaps = whyNotLeaveOut(decision);
@@ -1468,6 +1524,7 @@ struct BlockContractionsPass
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
         << arg("panel-share", decision.panelShare)
+        << arg("panel-lead", decision.panelLead)
         << arg("transposed", decision.transposes)
         << arg("swapped", decision.isSwapped) << arg("step", decision.step())
         << arg("matrix-unit", decision.matrix.has_value())

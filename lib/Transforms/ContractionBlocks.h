@@ -157,6 +157,9 @@ struct Blocking {
   /// Packed elements of the next panel that a tile of rows asks for with each
   /// point of depth; 0 for none.
   int64_t panelShare = 0;
+  /// Packed elements by which a tile that has all rows asks for columns ahead
+  /// of those that it multiplies; 0 for none.
+  int64_t panelLead = 0;
   /// Where rows in place read a padded image: in each block of depth only rows
   /// that read none of its zeros are multiplied, if all packed columns are
   /// finite. Empty where no taps are left out.
@@ -182,6 +185,11 @@ struct ContractionMachine {
   int32_t cores;
   int32_t lineBytes;
 };
+
+/// True if polynest-block-contractions multiplies the nest, a product of at
+/// most PN_MODEL_STREAM_ROWS rows, by columns that it packs once and for all;
+/// passes before it leave it alone then.
+bool multipliesFewRows(mlir::affine::AffineForOp root);
 
 /// Puts one loop in the place of two of a contraction, one right inside of the
 /// other, that move the same neighbouring dimensions of all memrefs, where the

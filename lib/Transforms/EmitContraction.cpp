@@ -2701,20 +2701,24 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     columnOperands.push_back(column);
     SmallVector<Value> updated(overDepth.getRegionIterArgs());
     int64_t line = machine.lineBytes * 8 / packedType.getIntOrFloatBitWidth();
-    int64_t share = decision.panelShare;
-    int64_t lines = next ? llvm::divideCeil(share * unroll, line) : 0;
+    int64_t lead = decision.panelLead;
+    int64_t share = lead ? tile.nr : decision.panelShare;
+    int64_t lines = next || lead ? llvm::divideCeil(share * unroll, line) : 0;
     int64_t asked = 0;
     for (int64_t u = 0; u < unroll; ++u) {
       // Spread over the steps: a core waits for few lines at once.
-      for (; asked < lines && asked * unroll <= u * lines; ++asked) {
+      for (; asked * unroll < (u + 1) * lines; ++asked) {
         SmallVector<AffineExpr> at(columnPlace);
         SmallVector<Value> operands(columnOperands);
-        operands.push_back(next);
         AffineExpr point = builder.getAffineDimExpr(kPosition);
+        AffineExpr from = point * share + asked * line + lead;
         at[at.size() - 2] = at[at.size() - 2] - point;
-        at.back() = builder.getAffineDimExpr(kPosition + 2) + point * share +
-                    asked * line;
-        auto place = AffineMap::get(kPosition + 3, 0, at, context);
+        if (next) {
+          operands.push_back(next);
+          from = from + builder.getAffineDimExpr(kPosition + 2);
+        }
+        at.back() = from;
+        auto place = AffineMap::get(operands.size(), 0, at, context);
         AffinePrefetchOp::create(builder, loc, columns,
                                  simplifyAffineMap(place), operands,
                                  /*isWrite=*/false, /*localityHint=*/3,

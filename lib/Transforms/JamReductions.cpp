@@ -27,6 +27,7 @@
 #include "Analysis/ReductionNest.h"
 #include "Support/Remark.h"
 #include "Target/ReductionModel.h"
+#include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -125,6 +126,8 @@ static StringRef whyNotWorth(Decision &decision, int64_t l2Bytes) {
     return "many rows use the operand again";
   decision.unknownRows = few->unknown;
   decision.mostRows = few->mostUnknown;
+  if (!decision.rows.empty() && multipliesFewRows(decision.nest.root))
+    return "the operand is bound once and packed before the call";
   if (getSmallTripCount(decision.nest.reductionLoops.back())
           .value_or(leastLength) < leastLength)
     return "rows are too short";

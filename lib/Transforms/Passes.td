@@ -556,8 +556,9 @@ def JamReductions : Pass<"polynest-jam-reductions", "mlir::func::FuncOp"> {
     Legal if no parallel loop carries a dependence; values are combined with one
     operation that is associative and commutative. Declines where loads are not
     contiguous along the innermost reduction loop, rows have fewer than 128
-    elements, the operand stays in L2, or more than 16 rows of the other operand
-    use it. Remarks: `applied` with the rows of both; `declined` with the reason.
+    elements, the operand stays in L2, more than 16 rows of the other operand
+    use it, or it is bound once and a few use it, which
+    `polynest-block-contractions` multiplies. Remarks: `applied` with the rows of both; `declined` with the reason.
     Loops it makes are marked `polynest.jammed`; a second run changes nothing.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
@@ -868,7 +869,8 @@ def StreamReductions
     Legal if no parallel loop carries a dependence; values are combined with one
     operation that is associative and commutative. Declines where an operand is
     strided along the columns, windows overlap, more rows use the operand again,
-    or the reduction is short. Remarks: `applied` with the unrolling, columns of
+    or a few of one that is bound once, which `polynest-block-contractions`
+    multiplies, or the reduction is short. Remarks: `applied` with the unrolling, columns of
     a run and iterations of a part (0: all); `declined` with the reason. Loops
     it makes are marked `polynest.streamed`; a second run changes nothing.
   }];

@@ -30,6 +30,7 @@
 #include "Analysis/ReductionNest.h"
 #include "Support/Remark.h"
 #include "Target/ReductionModel.h"
+#include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -204,6 +205,8 @@ static StringRef whyNotWorth(Decision &decision, int64_t l1Bytes,
     return "many rows use the operand again";
   decision.unknownRows = few->unknown;
   decision.mostRows = few->mostUnknown;
+  if (!decision.rows.empty() && multipliesFewRows(decision.nest.root))
+    return "the operand is bound once and packed before the call";
   if (getSmallTripCount(decision.columns.back()).value_or(leastColumns) <
       leastColumns)
     return "too few columns";

@@ -1,7 +1,7 @@
 // Properties: where packed columns come from memory, tiles of rows ask for the next
 // panel while they multiply this one, all together for all of it: columns that are
 // bound once (@bound), others that outgrow L2 (@large); not those that fit it
-// (@small), nor where one tile has all rows and uses each element once (@few_rows).
+// (@small); where one tile has all rows, panels are one stream (@few_rows).
 // What is asked for changes no result.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' > %t.once
 // RUN: FileCheck %s < %t.once
@@ -97,7 +97,7 @@ func.func @small(%x: memref<301x100xf32>,
 }
 
 // CHECK-LABEL: func @few_rows
-//   CHECK-NOT: affine.prefetch
+//       CHECK: affine.prefetch %{{.+}}[{{.+}}, 0, %{{.+}} * 24 + 2048], read, locality<3>, data
 //       CHECK: return
 func.func @few_rows(%x: memref<4x600xf32>,
                     %w: memref<600x1000xf32> {polynest.constant},

@@ -716,11 +716,11 @@ static void panel_shares(void) {
                                       .k = {1, {cases[i].k}},
                                       .batch = 1,
                                       .cores = 2,
-                                      .packs_ahead = true};
+                                      .packs_ahead = true,
+                                      .is_bound = cases[i].is_bound};
     pn_model_contraction_plan_t plan;
     CHECK(pn_model_contraction_plan(&core, &product, &plan));
-    int32_t share =
-        pn_model_panel_share(&core, &product, &plan, cases[i].is_bound);
+    int32_t share = pn_model_panel_share(&core, &product, &plan);
     if (share != cases[i].share)
       printf("  %lld x %lld x %lld: tiles of %d x %d ask for %d\n",
              (long long)cases[i].m, (long long)cases[i].n,
@@ -734,11 +734,83 @@ static void panel_shares(void) {
                                     .k = {1, {768}},
                                     .batch = 1,
                                     .cores = 2,
-                                    .packs_ahead = true};
+                                    .packs_ahead = true,
+                                    .is_bound = true};
   pn_model_contraction_plan_t plan;
   CHECK(pn_model_contraction_plan(&core, &product, &plan));
   core.matrix.rows = 16;
-  CHECK(pn_model_panel_share(&core, &product, &plan, true) == 0);
+  CHECK(pn_model_panel_share(&core, &product, &plan) == 0);
+}
+
+/* Few rows by columns that are bound once: panels are one stream, which a tile
+ * asks for 8 KiB ahead. */
+static void panel_leads(void) {
+  static const struct {
+    const char *chip;
+    int64_t m, n, k;
+    bool is_bound, streams;
+    int32_t mr, vectors;
+  } cases[] = {
+      {"znver5", 2, 4096, 4096, true, true, 2, 4},
+      {"znver5", 8, 4096, 4096, true, true, 8, 3},
+      /* 16 x 1 sums in one tile, not 8 x 3 in two. */
+      {"znver5", 16, 4096, 4096, true, true, 16, 1},
+      {"haswell", 4, 4096, 4096, true, true, 4, 3},
+      /* What the second cache holds may come in blocks. */
+      {"znver5", 16, 256, 256, true, false, 4, 4},
+      /* Two tiles; columns of each call; rows of any number. */
+      {"znver5", 20, 4096, 4096, true, false, 5, 4},
+      {"znver5", 8, 4096, 4096, false, false, 8, 3},
+      {"znver5", 0, 4096, 4096, true, false, 6, 4},
+      /* Rows of more than a quarter of L2. */
+      {"znver5", 8, 64, 16384, true, false, 8, 2},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_core_t core = core_of(cases[i].chip, 4);
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = 1,
+                                      .cores = 2,
+                                      .packs_ahead = true,
+                                      .is_bound = cases[i].is_bound};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    int64_t lead = pn_model_panel_lead(&core, &product, &plan);
+    bool is_right = plan.streams == cases[i].streams &&
+                    plan.tile.mr == cases[i].mr &&
+                    plan.tile.vectors == cases[i].vectors &&
+                    lead == (plan.streams ? 2048 : 0) &&
+                    (plan.k.points == cases[i].k || !plan.streams);
+    if (!is_right)
+      printf("  %s, %lld x %lld x %lld: %d rows of %d vectors, depth %lld, "
+             "streams %d, lead %lld\n",
+             cases[i].chip, (long long)cases[i].m, (long long)cases[i].n,
+             (long long)cases[i].k, (int)plan.tile.mr, (int)plan.tile.vectors,
+             (long long)plan.k.points, (int)plan.streams, (long long)lead);
+    CHECK(is_right);
+  }
+  /* What L1 holds is not asked for. */
+  pn_model_core_t core = core_of("znver5", 4);
+  pn_model_contraction_t small = {.m = {1, {8}},
+                                  .n = {1, {96}},
+                                  .k = {1, {64}},
+                                  .batch = 1,
+                                  .cores = 1,
+                                  .packs_ahead = true,
+                                  .is_bound = true};
+  pn_model_contraction_plan_t plan;
+  CHECK(pn_model_contraction_plan(&core, &small, &plan) && plan.streams);
+  CHECK(pn_model_panel_lead(&core, &small, &plan) == 0);
+  /* 12 ways of 4 KiB: seven rows 4 KiB apart lie in one set, or 8 KiB. */
+  CHECK(!pn_model_rows_collide(&core, 6, 4096));
+  CHECK(pn_model_rows_collide(&core, 7, 4096));
+  CHECK(pn_model_rows_collide(&core, 8, 16384));
+  CHECK(!pn_model_rows_collide(&core, 16, 16384 + 64));
+  CHECK(!pn_model_rows_collide(&core, 12, 2048));
+  CHECK(pn_model_rows_collide(&core, 13, 2048));
+  CHECK(!pn_model_rows_collide(&core, 16, 0));
+  CHECK(!pn_model_rows_collide(&core, 16, 4));
 }
 
 /* What a sweep tries is legal, differs, and is near where it should be. */
@@ -1089,6 +1161,7 @@ int main(void) {
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
   CHECK_RUN(panel_shares);
+  CHECK_RUN(panel_leads);
   CHECK_RUN(listed_tilings);
   CHECK_RUN(row_strides);
   CHECK_RUN(reduction_plans);
