@@ -53,15 +53,29 @@ def ours(subject, inputs, threads, dynamic=False):
 
 
 def dynamic(subject, inputs, threads):
-    """The same with sizes of batches and sequences that are not known."""
+    """The same with sizes of batches and sequences that are not known: compiled
+    for others than those of the inputs."""
     if subject.cached:
         raise Skipped("a cache has room for as many rows as it was made for")
-    for tensor, dims in zip(inputs, varying(subject)):
-        for d in dims:
-            # Dynamo takes sizes of 1 as they are.
+    dims = varying(subject)
+    # Dynamo takes sizes of 1 as they are.
+    is_one = any(t.shape[d] == 1 for t, ds in zip(inputs, dims) for d in ds)
+    first = []
+    for tensor, ds in zip(subject.inputs(1 if is_one else 5), dims):
+        if is_table(tensor, ds):
+            tensor = tensor[:, :2 * tensor.shape[1] // 3].contiguous()
+        for d in ds:
             if tensor.shape[d] > 1:
                 torch._dynamo.mark_dynamic(tensor, d)
-    return ours(subject, inputs, threads, dynamic=None)
+        first.append(tensor)
+    function = ours(subject, first, threads, dynamic=None)
+    subject.call(function, first)
+    return function
+
+
+def is_table(tensor, dims):
+    """Whether a tensor is one of tokens, a row for each of a batch."""
+    return 0 in dims and tensor.dim() == 2 and not tensor.is_floating_point()
 
 
 def varying(subject):
@@ -71,7 +85,7 @@ def varying(subject):
     for few, many in zip(subject.inputs(2), subject.inputs(4)):
         dims = {d for d, (n, m) in enumerate(zip(few.shape, many.shape))
                 if n != m}
-        if 0 in dims and few.dim() == 2 and not few.is_floating_point():
+        if is_table(few, dims):
             dims.add(1)
         found.append(sorted(dims))
     return found
