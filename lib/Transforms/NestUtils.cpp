@@ -609,6 +609,39 @@ std::optional<int64_t> getSmallTripCount(AffineForOp loop) {
   return int64_t(*trips);
 }
 
+std::optional<int64_t> getMostTrips(AffineForOp loop) {
+  if (std::optional<int64_t> trips = getSmallTripCount(loop))
+    return trips;
+  AffineValueBuilder builder(loop);
+  auto express = [&](AffineMap map,
+                     ValueRange operands) -> std::optional<AffineExpr> {
+    if (map.getNumResults() != 1)
+      return std::nullopt;
+    SmallVector<AffineExpr> exprs;
+    for (Value operand : operands) {
+      std::optional<AffineExpr> expr = builder.express(operand);
+      if (!expr)
+        return std::nullopt;
+      exprs.push_back(*expr);
+    }
+    auto [dims, symbols] =
+        std::pair(ArrayRef(exprs).take_front(map.getNumDims()),
+                  ArrayRef(exprs).drop_front(map.getNumDims()));
+    return map.getResult(0).replaceDimsAndSymbols(dims, symbols);
+  };
+  std::optional<AffineExpr> begin =
+      express(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
+  std::optional<AffineExpr> end =
+      express(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
+  if (!begin || !end)
+    return std::nullopt;
+  IntegerRange range = builder.rangeOf(*end - *begin);
+  if (!range.isBounded() || range.high > INT32_MAX)
+    return std::nullopt;
+  return llvm::divideCeil(std::max<int64_t>(range.high, 0),
+                          loop.getStepAsInt());
+}
+
 double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
   double points = 1;
   for (AffineForOp loop : loops) {

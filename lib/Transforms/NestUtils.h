@@ -132,6 +132,8 @@ bool mayRunTwice(mlir::affine::AffineForOp loop);
 uint64_t estimateTrips(mlir::affine::AffineForOp loop);
 /// The trip count, where it is constant and fits 31 bits.
 std::optional<int64_t> getSmallTripCount(mlir::affine::AffineForOp loop);
+/// The same, or the most that a loop may run whose bounds move with others.
+std::optional<int64_t> getMostTrips(mlir::affine::AffineForOp loop);
 
 /// Where what is left of a loop begins whose whole tiles end at `covered`, a
 /// map of the operands of its upper bound: not below where the loop begins,

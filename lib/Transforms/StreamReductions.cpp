@@ -210,7 +210,9 @@ static StringRef whyNotWorth(Decision &decision, int64_t l1Bytes,
   if (getSmallTripCount(decision.columns.back()).value_or(leastColumns) <
       leastColumns)
     return "too few columns";
-  double depth = countPoints(decision.nest.reductionLoops);
+  double depth = 1;
+  for (AffineForOp loop : decision.nest.reductionLoops)
+    depth *= double(getMostTrips(loop).value_or(dynamicTrips));
   if (depth < double(decision.nest.inMemory ? leastDepth : leastCarriedDepth))
     return "the reduction is too short";
   double bytes =

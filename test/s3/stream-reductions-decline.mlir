@@ -118,6 +118,28 @@ func.func @short(%b: memref<63x4096xf32>, %c: memref<4096xf32> {polynest.result}
   return
 }
 
+// 60 rows at most, of a number that moves.
+// REMARK: the reduction is too short
+// CHECK-LABEL: func @moving
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @moving(%b: memref<70x4096xf32>, %c: memref<6x4096xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 6 {
+    %w = memref.alloc() : memref<1xf32>
+    affine.store %zero, %w[0] : memref<1xf32>
+    affine.for %n = 0 to 4096 {
+      %r = affine.for %k = affine_map<(i) -> (10 * i + 10)>(%i) to 70 iter_args(%s = %zero) -> f32 {
+        %y = affine.load %b[%k, %n] : memref<70x4096xf32>
+        %t = arith.addf %s, %y : f32
+        affine.yield %t : f32
+      }
+      affine.store %r, %c[%i, %n] : memref<6x4096xf32>
+    }
+  }
+  return
+}
+
 // 32 KiB.
 // REMARK: the operand stays in L1
 // CHECK-LABEL: func @small
