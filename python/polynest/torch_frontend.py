@@ -13,6 +13,7 @@ program, where it folds into the access functions of its readers.
 
 from __future__ import annotations
 
+import math
 import operator
 import threading
 from dataclasses import dataclass, field
@@ -261,7 +262,8 @@ _VIEWS = (
     aten.alias.default,
 )
 
-# Views and copies alone are not worth a region: eager's views are free.
+# Views and copies alone are not worth a region: eager's views are free. But see
+# `turns`.
 TRIVIAL = {
     operator.getitem,
     *_VIEWS,
@@ -344,7 +346,7 @@ def partition(
     kept = {
         k: v
         for k, v in members.items()
-        if views_too or any(n.target not in TRIVIAL for n in v)
+        if views_too or any(n.target not in TRIVIAL or turns(n) for n in v)
     }
     compiled = {n for nodes in kept.values() for n in nodes}
     live = live_outside(graph, compiled)
@@ -397,6 +399,31 @@ def live_outside(graph: torch.fx.Graph, compiled: set) -> set:
             live.update(p for p in node.all_input_nodes if p not in compiled)
             live.add(node)
     return live
+
+
+# Elements of a copy that is worth a call.
+_TURNED_LEAST = 4096
+
+
+def turns(node: torch.fx.Node) -> bool:
+    """True for a copy that writes along one dimension what lies along another:
+    eager's moves element by element. One of whole rows it makes as fast."""
+    if node.target is not aten.clone.default:
+        return False
+    source, out = (n.meta.get("val") for n in (node.args[0], node))
+    if not isinstance(source, torch.Tensor) or not isinstance(
+        out, torch.Tensor
+    ):
+        return False
+    sizes, to, come = _sizes(out), _strides(out), _strides(source)
+    if None in (*sizes, *to, *come) or math.prod(sizes) < _TURNED_LEAST:
+        return False
+    # Single elements lie along no dimension, repeated ones along every one.
+    long = [d for d, n in enumerate(sizes) if n > 1 and come[d] > 0]
+    return (
+        len(long) > 1
+        and min(long, key=lambda d: to[d]) != min(long, key=lambda d: come[d])
+    )
 
 
 def _is_live(node: torch.fx.Node, live: set) -> bool:

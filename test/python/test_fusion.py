@@ -163,6 +163,42 @@ def test_transposes_of_other_types():
         assert torch.equal(f(x), x.t())
 
 
+def test_copies_alone():
+    """Those that turn what they copy are compiled; what eager does as fast stays
+    there."""
+    turned = (
+        (lambda x: x.t().contiguous(), (70, 130)),
+        (lambda x: x.permute(0, 2, 3, 1).contiguous(), (2, 9, 16, 17)),
+        (lambda x: x.transpose(1, 2).reshape(3, -1), (3, 40, 50)),
+        (lambda x: x.contiguous(memory_format=torch.channels_last),
+         (2, 9, 16, 17)),
+        (lambda x: (x.t(), x.t().contiguous()), (70, 130)),
+        (lambda x: x[::2, 3:].t().contiguous(), (170, 133)),
+        (lambda x: x.t()[:, None].expand(-1, 3, -1).contiguous(), (70, 65)),
+    )
+    kept = (
+        (lambda x: x.t().contiguous(), (7, 13)),
+        (lambda x: x.t().contiguous(), (1, 5000)),
+        (lambda x: x.t().clone(), (70, 130)),
+        (lambda x: x[:, 3:].contiguous(), (70, 130)),
+        (lambda x: x.permute(0, 2, 1, 3).contiguous(), (2, 9, 16, 17)),
+        (lambda x: x[:, None].expand(-1, 3, -1).contiguous(), (70, 130)),
+        (lambda x: x[None].expand(99, 70).contiguous(), (70,)),
+    )
+    for function, sizes in turned + kept:
+        x = numbers(*sizes)
+        with torch.no_grad():
+            told = polynest.explain(function, dynamic=False)(x)
+        wanted, got = function(x), told.result
+        assert sum(g.regions for g in told.graphs) == (
+            (function, sizes) in turned)
+        if isinstance(wanted, tuple):
+            assert got[0].data_ptr() == x.data_ptr()
+            wanted, got = wanted[1], got[1]
+        same_bits(got, wanted)
+        assert got.stride() == wanted.stride()
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_sums_so_far(dynamic):
     def sums(x):
