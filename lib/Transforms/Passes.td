@@ -635,7 +635,8 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     In a nest that goes over each row of an operand several times, a later loop
     that reads it again and computes functions of it asks for the same places of
     the next row, one a cache line, into the second-level cache: memory would
-    stand still meanwhile. For operands that are larger than the core's own
+    stand still meanwhile. Where no loop computes functions, the last one that
+    reads the row again does. For operands that are larger than the core's own
     cache, with rows of up to a quarter of it, that the nest does not write.
     Idempotent: loops that ask already are left.
 

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: where a nest goes over each row of an operand several times, and one of
-// the later times computes much with what it reads again, that loop asks for
-// the same places of the next row (`affine.prefetch`). Legal always: nothing is
-// read; an address past the end is no fault. Profitable when: the operand comes
-// from beyond the core's own caches and a row stays there. The first time over
-// a row runs at the speed of memory, and while the others compute memory stands
-// still: prefetchers of the hardware see no stream, and how far they would go
-// is less than a row. Only loops that compute functions are long enough to hide
-// the reading. Limits: rows whose distance is constant; two operands a loop.
+// the later times reads it again, that loop asks for the same places of the
+// next row (`affine.prefetch`). Legal always: nothing is read; an address past
+// the end is no fault. Profitable when: the operand comes from beyond the
+// core's own caches and a row stays there. The first time over a row runs at
+// the speed of memory, and while the others compute memory stands still:
+// prefetchers of the hardware see no stream, and how far they would go is less
+// than a row. Loops that compute functions are long enough to hide the reading;
+// where there is none, the last loop hides some of it, if it goes on by half a
+// line at least. What later loops read out of a buffer is not asked for: two
+// operands at once took longer. Limits: rows whose distance is constant; two
+// operands a loop.
 // Cost: operations of the nests.
 //===----------------------------------------------------------------------===//
 
@@ -82,16 +85,16 @@ static bool isReadAgain(const Access &read, AffineForOp rows,
 }
 
 /// What `loop`, inside of `rows` and behind the loops `earlier`, should ask
-/// for.
-static SmallVector<Ahead, 0> findAhead(AffineForOp rows, AffineForOp loop,
-                                       ArrayRef<AffineForOp> earlier,
-                                       uint64_t cacheBytes) {
+/// for if its iterations take `leastCycles` and go on by `leastBytes`.
+static SmallVector<Ahead, 0>
+findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
+          uint64_t cacheBytes, uint64_t leastCycles, int64_t leastBytes) {
   SmallVector<Ahead, 0> found;
   bool asksAlready = false;
   for (Operation &op : *loop.getBody())
     asksAlready |= isa<AffinePrefetchOp>(op);
   if (asksAlready || loop.getStepAsInt() <= 0 ||
-      estimateCycles(loop.getBody()) < heavyCycles)
+      estimateCycles(loop.getBody()) < leastCycles)
     return found;
   SmallVector<Access, 8> accesses, all;
   collectAccesses(loop, accesses);
@@ -102,7 +105,7 @@ static SmallVector<Ahead, 0> findAhead(AffineForOp rows, AffineForOp loop,
       continue;
     std::optional<int64_t> within = getAdvance(access, loop);
     std::optional<int64_t> next = getAdvance(access, rows);
-    if (!within || !next || *within <= 0 || *next == 0)
+    if (!within || !next || *within < leastBytes || *next == 0)
       continue;
     Ahead &ahead = byMemref[access.memref];
     ahead.rows = rows;
@@ -193,15 +196,29 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     SmallVector<Ahead, 0> decisions;
     getOperation().walk([&](AffineForOp rows) {
       SmallVector<AffineForOp> earlier;
+      uint64_t cacheBytes = uint64_t(cacheSizeKib) * 1024;
+      SmallVector<Ahead, 0> heavy, light;
       for (auto loop : rows.getBody()->getOps<AffineForOp>()) {
         if (holdsLoops(loop.getBody()))
           continue;
-        if (!earlier.empty())
-          llvm::append_range(
-              decisions,
-              findAhead(rows, loop, earlier, uint64_t(cacheSizeKib) * 1024));
+        if (!earlier.empty()) {
+          llvm::append_range(heavy, findAhead(rows, loop, earlier, cacheBytes,
+                                              heavyCycles, 1));
+          SmallVector<Ahead, 0> found =
+              findAhead(rows, loop, earlier, cacheBytes, 0, lineBytes / 2);
+          if (!found.empty())
+            light = std::move(found);
+        }
         earlier.push_back(loop);
       }
+      // Where no loop computes functions, the last one that reads a row again.
+      bool asksAlready = llvm::any_of(earlier, [](AffineForOp loop) {
+        return !loop.getBody()->getOps<AffinePrefetchOp>().empty();
+      });
+      if (!heavy.empty())
+        llvm::append_range(decisions, heavy);
+      else if (!asksAlready)
+        llvm::append_range(decisions, light);
       numDeclined += earlier.size() > 1 && decisions.empty();
     });
     for (Ahead &ahead : decisions) {

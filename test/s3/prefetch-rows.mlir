@@ -1,8 +1,9 @@
 // Properties: a loop that computes functions of a row that an earlier loop has
 // read asks for the next row, one place a cache line (@softmax: 16 floats in two
 // vectors are one line; @wide: 32 are two), and so does one whose rows go down in
-// steps of two (@steps). Loops that compute little (@light), the first one over a
-// row (@first), operands that fit the cache (@small), rows that do not fit a
+// steps of two (@steps). Where no loop computes functions, the last one that reads
+// the row again does (@last), but not by less than half a line (@light). The first
+// one over a row (@first), operands that fit the cache (@small), rows that do not fit a
 // quarter of it (@long), operands that are written (@written) and rows at unknown
 // distances (@dynamic) stay. A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
@@ -108,6 +109,38 @@ func.func @light(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.
       %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
       %e = arith.addf %v, %v : f32
       affine.store %e, %o[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @last
+//       CHECK:   affine.for
+//   CHECK-NOT:   affine.prefetch
+//       CHECK:   affine.for
+//   CHECK-NOT:   affine.prefetch
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 8
+//       CHECK:     affine.prefetch %{{.+}}[%{{.+}} + 1, %[[J]]], read
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @last(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<8xf32>
+  affine.for %i = 0 to 1024 {
+    %m = affine.for %j = 0 to 1024 step 8 iter_args(%s = %c) -> (vector<8xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      %n = arith.maximumf %v, %s : vector<8xf32>
+      affine.yield %n : vector<8xf32>
+    }
+    %t = affine.for %j = 0 to 1024 step 8 iter_args(%s = %c) -> (vector<8xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      %n = arith.addf %v, %s : vector<8xf32>
+      affine.yield %n : vector<8xf32>
+    }
+    affine.for %j = 0 to 1024 step 8 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
+      %a = arith.subf %v, %m : vector<8xf32>
+      %b = arith.mulf %a, %t : vector<8xf32>
+      affine.vector_store %b, %o[%i, %j] : memref<1024x1024xf32>, vector<8xf32>
     }
   }
   return
