@@ -471,8 +471,8 @@ void LayoutPlanner::ask(Value memref, unsigned dim, double weight) {
 /// What suits the micro-kernel of a contraction.
 void LayoutPlanner::askFor(const Nest &nest) {
   const Contraction &contraction = *nest.contraction;
-  bool leftIsBound = isBoundOnce(contraction.left.slice);
-  if (leftIsBound == isBoundOnce(contraction.right.slice))
+  bool leftIsBound = isComputedOnce(contraction.left.slice);
+  if (leftIsBound == isComputedOnce(contraction.right.slice))
     return;
   const ContractionOperand &bound =
       leftIsBound ? contraction.left : contraction.right;

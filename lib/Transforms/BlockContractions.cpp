@@ -903,8 +903,8 @@ static RowMode chooseRowMode(Blocking &decision, const pn_model_core_t &core) {
   // Words would be put together anew for each block of columns.
   bool isRepeated = decision.dot ? isAlongDepth && !isWhole(decision.columns)
                                  : isGathered(decision);
-  bool repays = isBoundOnce(side.slice) ? isAlongDepth || decision.dot
-                                        : !isInPlace && isRepeated;
+  bool repays = isComputedOnce(side.slice) ? isAlongDepth || decision.dot
+                                           : !isInPlace && isRepeated;
   // Each panel of a stream meets all rows anew.
   if (decision.plan.streams)
     repays = isCopied = !isInPlace || decision.plan.tile.mr > mostPlaces ||
@@ -927,7 +927,8 @@ static RowMode chooseMovedSide(Blocking &decision,
   const pn_model_tile_t &tile = decision.plan.tile;
   if (!decision.dot || !decision.dot->rowOffset ||
       decision.dot->row.kind == decision.dot->column.kind ||
-      isBoundOnce(decision.rowSide().slice) || !decision.imageRanges.empty() ||
+      isComputedOnce(decision.rowSide().slice) ||
+      !decision.imageRanges.empty() ||
       !isExact(decision.depth, tile.nr / tile.vectors))
     return mode;
   decision.dot = decision.dot->withOtherMoved();
@@ -1136,7 +1137,7 @@ static StringRef whyNotLeaveOut(Blocking &decision) {
   if (isFloat &&
       (!decision.packsAhead || !decision.panels || contraction.guard ||
        !isa<func::FuncOp>(decision.aheadPoint->getParentOp()) ||
-       !isBoundOnce(decision.columnSide().slice)))
+       !isComputedOnce(decision.columnSide().slice)))
     return "columns are not bound and packed once, and may not be finite";
   SmallVector<Access, 1> accesses;
   collectAccesses(decision.rowLoad, accesses);
@@ -1227,7 +1228,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
       matrix ? RowMode::PackedByRow : chooseMovedSide(decision, core);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
-       isBoundOnce(decision.columnSide().slice)) &&
+       isComputedOnce(decision.columnSide().slice)) &&
       canPackAhead(decision);
   StringRef why = packAs(decision, asked);
   if (!why.empty()) {

@@ -517,6 +517,62 @@ bool isBoundOnce(ArrayRef<Operation *> slice) {
   return isBound;
 }
 
+static bool isBufferComputedOnce(Value memref, unsigned depth);
+
+/// True if the nest loads something, all of it computed once.
+static bool isNestComputedOnce(Operation *root, unsigned depth) {
+  bool loads = false;
+  WalkResult result = root->walk([&](Operation *op) {
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      loads = true;
+      return isBufferComputedOnce(load.getMemRef(), depth)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    }
+    return isa<AffineStoreOp, AffineForOp, AffineIfOp>(op) ||
+                   isMemoryEffectFree(op)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return loads && !result.wasInterrupted();
+}
+
+/// True if the buffer is bound once, or made in the entry and stored by nests
+/// of it that load such buffers alone; `depth` is how many may come from
+/// another.
+static bool isBufferComputedOnce(Value memref, unsigned depth) {
+  Value base = getBaseMemref(memref);
+  if (isConstantInput(base))
+    return true;
+  auto alloc = base.getDefiningOp<memref::AllocOp>();
+  if (!alloc || depth == 0 || !isa<func::FuncOp>(alloc->getParentOp()) ||
+      !isPrivateAllocation(alloc))
+    return false;
+  bool isStored = false;
+  for (Operation *user : alloc->getUsers()) {
+    if (isa<AffineLoadOp, memref::DeallocOp>(user))
+      continue;
+    Operation *root = alloc->getBlock()->findAncestorOpInBlock(*user);
+    if (!isa<AffineStoreOp>(user) || !isa<AffineForOp>(root) ||
+        !isNestComputedOnce(root, depth - 1))
+      return false;
+    isStored = true;
+  }
+  return isStored;
+}
+
+bool isComputedOnce(ArrayRef<Operation *> slice) {
+  static constexpr unsigned mostSteps = 3;
+  bool isComputed = false;
+  for (Operation *op : slice)
+    if (auto load = dyn_cast<AffineLoadOp>(op)) {
+      if (!isBufferComputedOnce(load.getMemRef(), mostSteps))
+        return false;
+      isComputed = true;
+    }
+  return isComputed;
+}
+
 std::string whyNotParallel(ArrayRef<AffineForOp> loops, AffineForOp root,
                            DependenceAnalysis &dependences) {
   ArrayRef<Access> accesses = dependences.accessesOf(root);

@@ -171,6 +171,11 @@ bool isConstantInput(mlir::Value value);
 /// once.
 bool isBoundOnce(llvm::ArrayRef<mlir::Operation *> slice);
 
+/// True if all that these operations load, and they load something, is bound
+/// once or was computed from such alone: polynest-split-constants computes it
+/// once. Unlike what is bound it is there behind the nests that store it only.
+bool isComputedOnce(llvm::ArrayRef<mlir::Operation *> slice);
+
 //===----------------------------------------------------------------------===//
 // What passes begin with
 //===----------------------------------------------------------------------===//

@@ -731,6 +731,30 @@ def SplitConstants : Pass<"polynest-split-constants", "mlir::ModuleOp"> {
   ];
 }
 
+def NarrowBuffers : Pass<"polynest-narrow-buffers", "mlir::func::FuncOp"> {
+  let summary = "Keep values in the narrow type that they were extended from";
+  let description = [{
+    A private buffer in which only extensions of values of one narrow type are
+    stored, and constants that this type has, becomes one of that type; what is
+    loaded is extended. Buffers stay where elements are loaded by more loops than
+    they have dimensions, unless by contractions whose other operand is narrow too:
+    those are packed, and units for dot products multiply them. Values keep their
+    bits.
+
+    Before: `%w = arith.extf %x : bf16 to f32; affine.store %w, %t[%i]` ...
+            `%y = affine.load %t[%i] : memref<8xf32>`
+    After:  `affine.store %x, %t[%i]` ... `%n = affine.load %t[%i] :
+            memref<8xbf16>; %y = arith.extf %n : bf16 to f32`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers of a narrower type">,
+    Statistic<"numDeclined", "num-declined", "Buffers of extended values, left">
+  ];
+}
+
 def NarrowConditions : Pass<"polynest-narrow-conditions", "mlir::func::FuncOp"> {
   let summary = "Compare indices and floats in as few bits as they need";
   let description = [{

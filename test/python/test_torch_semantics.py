@@ -78,6 +78,36 @@ def test_autocast_of_models(name, outside):
         assert plain(*inputs).dtype == subject.module(*inputs).dtype
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_autocast_with_bound_weights(rows):
+    """Weights are rounded and packed where they are bound, and images get their
+    channels last; odd sizes, strides, paddings and groups."""
+    layers = [
+        torch.nn.Conv2d(3, 18, 3, padding=1),
+        torch.nn.BatchNorm2d(18),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(18, 18, 3, stride=2, padding=2, groups=18),
+        torch.nn.Conv2d(18, 34, 1, bias=False),
+        torch.nn.Conv2d(34, 17, (3, 2), dilation=2, padding=(2, 1)),
+        torch.nn.Flatten(),
+        torch.nn.LazyLinear(33),
+        torch.nn.GELU(),
+        torch.nn.Linear(33, 7),
+    ]
+    model = torch.nn.Sequential(*layers).eval()
+    x = torch.randn(rows, 3, 15, 13)
+    with torch.no_grad():
+        want = autocast(model)(x)
+        have = autocast(
+            torch.compile(
+                model, backend="polynest", options={"freeze": True}
+            )
+        )(x)
+        exact = copy.deepcopy(model).double()(x.double())
+    near(have, want, exact, 17 * 9 * 11)
+    assert left() == set(), torch_backend.report()
+
+
 OPS = {
     "linear": lambda x, w: torch.nn.functional.linear(x, w),
     "matmul and a sum in f32": lambda x, w: (x @ w.t()).float().sum(-1),
