@@ -34,6 +34,8 @@ OURS, EAGER, NOTHING = "ours", "eager", "Dynamo alone"
 FROZEN, INDUCTOR = "Inductor, freezing", "Inductor"
 ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
 DYNAMIC = "ours, dynamic"
+BF16, EAGER_BF16 = "ours, bf16", "eager, bf16"
+FROZEN_BF16 = "Inductor, freezing, bf16"
 TOLERANCES = json.loads(
     (harness.ROOT / "test" / "tolerances.json").read_text())
 MIB = 1 << 20
@@ -111,6 +113,18 @@ def inductor(freezing):
     return make
 
 
+def autocast(make):
+    """The same under autocast: products in bf16, sums in f32."""
+    def made(subject, inputs, threads):
+        function = make(subject, inputs, threads)
+
+        def call(*arguments):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return function(*arguments)
+        return call
+    return made
+
+
 def first_line(error):
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:80]}"
@@ -162,7 +176,8 @@ def openvino(subject, inputs, threads):
 
 MAKERS = {OURS: ours, EAGER: eager, NOTHING: nothing, OPENVINO: openvino,
           ONNX: onnxruntime, FROZEN: inductor(True), INDUCTOR: inductor(False),
-          DYNAMIC: dynamic}
+          DYNAMIC: dynamic, BF16: autocast(ours), EAGER_BF16: autocast(eager),
+          FROZEN_BF16: autocast(inductor(True))}
 PEERS = (EAGER, INDUCTOR, FROZEN, ONNX, OPENVINO)
 
 
@@ -227,6 +242,17 @@ def compare_gradients(subject, inputs, have, want):
                  f"{off:.1e} off in norm, eager {theirs:.1e}")
 
 
+def compare_rounded(subject, inputs, have, want):
+    """The same under autocast: a result may be off f32's twice as far as eager's
+    under autocast is, as a whole."""
+    rounded = subject.call(autocast(eager)(subject, inputs, 1), inputs)
+    off, theirs = (norm([x.float() - w for x, w in zip(found, want)])
+                   / norm(want)
+                   for found in (have, [rounded, *subject.state()]))
+    return off, (None if off <= 2 * theirs else
+                 f"{off:.1e} off in norm, eager {theirs:.1e}")
+
+
 def compare(have, want, terms):
     found = [difference(h, w, terms) for h, w in zip(have, want)]
     wrong = [w for _, w in found if w]
@@ -262,9 +288,13 @@ class Child:
         want = self.snapshot(
             self.subject.call(self.subject.module, self.inputs))
         for result in (first, again):
-            if self.subject.trains:
-                off, wrong = compare_gradients(
-                    self.subject, self.inputs, result, want)
+            if self.subject.trains or self.name in (BF16, FROZEN_BF16):
+                check = (compare_gradients if self.subject.trains
+                         else compare_rounded)
+                off, wrong = check(self.subject, self.inputs, result, want)
+            elif self.name == EAGER_BF16:
+                # What the others are measured by.
+                off, wrong = 0.0, None
             else:
                 off, wrong = compare(result, want, self.subject.terms)
             said["difference"], said["wrong"] = off, wrong
@@ -276,7 +306,7 @@ class Child:
     def told(self):
         if self.name == EAGER:
             return work_of(self.subject, self.inputs)
-        if self.name not in (OURS, DYNAMIC):
+        if self.name not in (OURS, DYNAMIC, BF16):
             return {}
         from polynest import torch_backend
 
