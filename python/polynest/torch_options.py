@@ -37,7 +37,8 @@ OPTIONS = {
     "freeze": Option(
         False,
         "True: parameters and buffers are bound and packed once, at the first "
-        "call, and again when one is replaced or changed in place",
+        "call, and again when one is replaced or changed in place; buffers "
+        "that the graph writes to, such as caches of decoding, stay arguments",
     ),
     "strict": Option(
         False, "True: an op that would stay with eager is an error"
