@@ -47,8 +47,9 @@ static constexpr llvm::StringLiteral passName = "narrow-buffers";
 namespace {
 /// A buffer and all that reaches it.
 struct Buffer {
-  /// Stores, and what each stores before it is extended.
-  SmallVector<std::pair<AffineStoreOp, OpFoldResult>, 2> stores;
+  /// Stores, and the narrow constant that each stores; null where it stores an
+  /// extension, whose operand changes as other buffers do.
+  SmallVector<std::pair<AffineStoreOp, Attribute>, 2> stores;
   SmallVector<AffineLoadOp, 2> loads;
   /// How stored values are extended, and from what.
   OperationName extension;
@@ -120,7 +121,7 @@ static StringRef collect(memref::AllocOp alloc, std::optional<Buffer> &found) {
     Operation *op = value.getDefiningOp();
     if (isExtension(op) && op->getName() == buffer.extension &&
         op->getOperand(0).getType() == buffer.narrow)
-      buffer.stores.push_back({store, op->getOperand(0)});
+      buffer.stores.push_back({store, Attribute()});
     else if (Attribute constant =
                  narrowConstant(value, buffer.extension, buffer.narrow))
       buffer.stores.push_back({store, constant});
@@ -192,13 +193,13 @@ static void narrow(memref::AllocOp alloc, Buffer &buffer) {
                                       alloc.getDynamicSizes(),
                                       alloc.getAlignmentAttr());
   made->setDiscardableAttrs(llvm::to_vector(alloc->getDiscardableAttrs()));
-  for (auto [store, narrow] : buffer.stores) {
+  for (auto [store, constant] : buffer.stores) {
     Operation *extension = store.getValueToStore().getDefiningOp();
     builder.setInsertionPoint(store);
-    Value value = dyn_cast<Value>(narrow);
-    if (!value)
-      value = arith::ConstantOp::create(
-          builder, store.getLoc(), cast<TypedAttr>(cast<Attribute>(narrow)));
+    Value value = constant
+                      ? arith::ConstantOp::create(builder, store.getLoc(),
+                                                  cast<TypedAttr>(constant))
+                      : extension->getOperand(0);
     AffineStoreOp::create(builder, store.getLoc(), value, made,
                           store.getAffineMap(), store.getMapOperands());
     store.erase();
@@ -234,7 +235,15 @@ struct NarrowBuffersPass : impl::NarrowBuffersBase<NarrowBuffersPass> {
   using NarrowBuffersBase::NarrowBuffersBase;
 
   void runOnOperation() override {
+    // What is narrow may make others narrow, or narrower.
+    while (narrowAll())
+      ;
+  }
+
+  /// Narrows what can be; false, with remarks, if that is nothing.
+  bool narrowAll() {
     Buffers buffers;
+    SmallVector<std::pair<Operation *, StringRef>> declined;
     getOperation().walk([&](memref::AllocOp alloc) {
       if (!isPrivateAllocation(alloc))
         return;
@@ -243,7 +252,7 @@ struct NarrowBuffersPass : impl::NarrowBuffersBase<NarrowBuffersPass> {
       if (found)
         buffers.insert({alloc, std::move(*found)});
       else if (!reason.empty())
-        decline(alloc, reason);
+        declined.push_back({alloc, reason});
     });
     // A contraction wants both of its operands narrow: one that stays may keep
     // another.
@@ -259,9 +268,16 @@ struct NarrowBuffersPass : impl::NarrowBuffersBase<NarrowBuffersPass> {
       buffers.remove_if([&](auto &entry) {
         if (!left.contains(entry.first))
           return false;
-        decline(entry.first, "elements would be extended many times");
+        declined.push_back(
+            {entry.first, "elements would be extended many times"});
         return true;
       });
+    }
+    if (buffers.empty()) {
+      numDeclined += declined.size();
+      for (auto [op, reason] : declined)
+        remark(RemarkKind::Declined, op->getLoc(), passName, reason);
+      return false;
     }
     for (auto &[op, buffer] : buffers) {
       remark(RemarkKind::Applied, op->getLoc(), passName, "kept narrow")
@@ -270,11 +286,7 @@ struct NarrowBuffersPass : impl::NarrowBuffersBase<NarrowBuffersPass> {
       narrow(cast<memref::AllocOp>(op), buffer);
     }
     numApplied += buffers.size();
-  }
-
-  void decline(Operation *op, StringRef reason) {
-    ++numDeclined;
-    remark(RemarkKind::Declined, op->getLoc(), passName, reason);
+    return true;
   }
 
   static std::string printType(Type type) {

@@ -108,6 +108,19 @@ def test_autocast_with_bound_weights(rows):
     assert left() == set(), torch_backend.report()
 
 
+def test_rounded_twice():
+    """A buffer of rounded values that another is made of, both narrow."""
+
+    def rounded(x):
+        return x.bfloat16().float()
+
+    def f(x, w):
+        return rounded(rounded(x @ w).t()) @ rounded(x)
+
+    x, w = torch.randn(17, 33), torch.randn(33, 19)
+    near(compiled(f)(x, w), f(x, w), f(x.double(), w.double()), 33)
+
+
 OPS = {
     "linear": lambda x, w: torch.nn.functional.linear(x, w),
     "matmul and a sum in f32": lambda x, w: (x @ w.t()).float().sum(-1),

@@ -1,7 +1,8 @@
 // Properties: a private buffer of extended values is kept in the type they come
 // from, whatever its loops (@rounded, @bytes), with a constant that the type has
 // (@padded) and for each operand of a product (@product); what rounds the loaded
-// value again takes it as it is (@again). A second run finds nothing.
+// value again takes it as it is (@again), also where another such buffer stores that
+// (@chained). A second run finds nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-buffers))' > %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-narrow-buffers))' | diff %t.once -
@@ -120,6 +121,46 @@ func.func @product(%a: memref<16x16xbf16>, %b: memref<16x16xbf16>, %r: memref<16
       }
       affine.store %sum, %r[%i, %j] : memref<16x16xf32>
     }
+  }
+  return
+}
+
+// CHECK-LABEL: func @chained
+//       CHECK: %[[T:.*]] = memref.alloc() : memref<8xbf16>
+//       CHECK: %[[U:.*]] = memref.alloc() : memref<8xbf16>
+//       CHECK: %[[V:.*]] = memref.alloc() : memref<8xbf16>
+//       CHECK: %[[X:.*]] = affine.load %[[T]]
+//       CHECK: affine.store %[[X]], %[[U]]
+//       CHECK: %[[Y:.*]] = affine.load %[[T]]
+//       CHECK: affine.store %[[Y]], %[[V]]
+//       CHECK: %[[W:.*]] = affine.load %[[V]]
+//       CHECK: %[[Z:.*]] = arith.extf %[[W]] : bf16 to f32
+//       CHECK: arith.extf %[[Z]] : f32 to f64
+func.func @chained(%a: memref<8xbf16>, %r: memref<8xf32> {polynest.result}, %s: memref<8xf64> {polynest.result}) {
+  %t = memref.alloc() : memref<8xf32>
+  %u = memref.alloc() : memref<8xf32>
+  %v = memref.alloc() : memref<8xf64>
+  affine.for %i = 0 to 8 {
+    %x = affine.load %a[7 - %i] : memref<8xbf16>
+    %y = arith.extf %x : bf16 to f32
+    affine.store %y, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %x = affine.load %t[%i] : memref<8xf32>
+    %y = arith.truncf %x : f32 to bf16
+    %z = arith.extf %y : bf16 to f32
+    affine.store %z, %u[7 - %i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %x = affine.load %t[%i] : memref<8xf32>
+    %y = arith.extf %x : f32 to f64
+    affine.store %y, %v[%i] : memref<8xf64>
+  }
+  affine.for %i = 0 to 8 {
+    %x = affine.load %u[%i] : memref<8xf32>
+    affine.store %x, %r[%i] : memref<8xf32>
+    %y = affine.load %v[%i] : memref<8xf64>
+    affine.store %y, %s[%i] : memref<8xf64>
   }
   return
 }
