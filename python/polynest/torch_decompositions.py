@@ -18,6 +18,7 @@ import threading
 from typing import Callable
 
 import torch
+from torch import _prims_common
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -158,8 +159,17 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
 
 
 def _rows_outside(x):
-    """As the fused op lays its results out: [batch, row, head, feature]."""
+    """As the fused op lays gradients out: [batch, row, head, feature]."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def _in_order_of(x, other):
+    """With its dimensions in memory as torch.empty_like(other) has them."""
+    order, _ = _prims_common.compute_elementwise_output_logical_to_physical_perm(
+        other
+    )
+    back = [order.index(d) for d in range(len(order))]
+    return x.permute(order).contiguous().permute(back)
 
 
 @_replaces(aten._scaled_dot_product_flash_attention_for_cpu.default)
@@ -176,7 +186,7 @@ def _flash_attention_for_cpu(
     if dropout_p != 0.0 or query.numel() == 0 or key.numel() == 0:
         return NotImplemented
     out, lse = _attention(query, key, value, attn_mask, is_causal, scale)
-    return _rows_outside(out), lse
+    return _in_order_of(out, query), lse
 
 
 @_replaces(aten._scaled_dot_product_flash_attention_for_cpu_backward.default)

@@ -362,3 +362,41 @@ def test_decoding_after_the_cache_was_filled_anew():
                 m.values.fill_(0.5)
             model.out.weight.mul_(2)
             other.out.weight.mul_(2)
+
+
+# -- strides of attention ------------------------------------------------------
+
+QUERIES = {
+    "dense": lambda: torch.randn(2, 3, 5, 8),
+    "rows outside": lambda: torch.randn(2, 5, 3, 8).transpose(1, 2),
+    "heads outside": lambda: torch.randn(3, 2, 5, 8).transpose(0, 1),
+    "part of a product": lambda: torch.randn(2, 5, 3, 24).transpose(1, 2)[
+        ..., :8
+    ],
+    "one for the batch": lambda: torch.randn(1, 3, 5, 8).expand(2, 3, 5, 8),
+}
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+@pytest.mark.parametrize("name", QUERIES)
+def test_attention_is_laid_out_like_its_query(name, gradients):
+    """As eager does, so that what views the result there does so here."""
+    torch.manual_seed(0)
+    query = QUERIES[name]()
+    key, value = torch.randn(2, 2, 3, 7, 8).unbind()
+    weight = torch.randn(8, requires_grad=gradients)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    own = attend(query, key, value)
+    shape = (2, -1) if name != "heads outside" else (2, 3, 40)
+    rows = (1, 2) if own.stride(1) < own.stride(2) else (1, 1)
+
+    def function(q, w):
+        out = attend(q, key, value * w)
+        return out, out.transpose(*rows).view(shape)
+
+    want = function(query, weight)
+    have = compiled(function)(query, weight)
+    for h, w in zip(have, want):
+        assert torch.allclose(h, w, atol=1e-5)
+        assert h.stride() == w.stride()
+    assert left() == set(), torch_backend.report()
