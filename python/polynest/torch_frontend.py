@@ -487,6 +487,37 @@ def behind(
     return tensor.permute(view.order)
 
 
+def memory_order(value: torch.Tensor) -> list[int] | None:
+    """The dimensions from the outermost in memory; None where the tensor is not
+    dense, as far as is known."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    steps = [s if type(s) is int else s.node.hint for s in value.stride()]
+    if None in steps:
+        return None
+    order = sorted(range(value.dim()), key=lambda d: (-steps[d], d))
+    if any(type(n) is int and n == 0 for n in value.shape):
+        return order
+    step: Any = 1
+    for d in reversed(order):
+        size = value.shape[d]
+        if type(size) is int and size == 1:
+            continue
+        if not statically_known_true(value.stride(d) == step):
+            return None
+        step = step * size
+    return order
+
+
+def _result_order(value: torch.Tensor) -> list[int] | None:
+    """The same of a result that is not contiguous."""
+    if None in _sizes(value):
+        order = memory_order(value)
+        return None if order == list(range(value.dim())) else order
+    view = strided_view(value)
+    return None if view is None or view.expanded else list(view.order)
+
+
 def _inverse(order: Sequence[int]) -> list[int]:
     out = [0] * len(order)
     for i, d in enumerate(order):
@@ -703,15 +734,13 @@ class _RegionGraph:
     def _result(self, node: torch.fx.Node) -> tuple[Result, torch.fx.Node]:
         value = node.meta["val"]
         inner = self.map[node]
-        view = strided_view(value)
-        if view is None or view.expanded:
+        order = _result_order(value)
+        if order is None:
             return Result(value.dtype, _sizes(value)), inner
         inner = self._call(
-            aten.permute.default,
-            (inner, list(view.order)),
-            value.permute(view.order),
+            aten.permute.default, (inner, order), value.permute(order)
         )
-        back = tuple(_inverse(view.order))
+        back = tuple(_inverse(order))
         return Result(value.dtype, _sizes(inner.meta["val"]), back), inner
 
     def _mark_places(self) -> None:

@@ -58,28 +58,6 @@ def _chain(node: torch.fx.Node) -> list[torch.fx.Node]:
     return chain[::-1]
 
 
-def _order(value: torch.Tensor) -> list[int] | None:
-    """The dimensions from the outermost in memory; None where the tensor is not
-    dense, as far as is known."""
-    from torch.fx.experimental.symbolic_shapes import statically_known_true
-
-    steps = [s if type(s) is int else s.node.hint for s in value.stride()]
-    if None in steps:
-        return None
-    order = sorted(range(value.dim()), key=lambda d: (-steps[d], d))
-    if any(type(n) is int and n == 0 for n in value.shape):
-        return order
-    step: Any = 1
-    for d in reversed(order):
-        size = value.shape[d]
-        if type(size) is int and size == 1:
-            continue
-        if not statically_known_true(value.stride(d) == step):
-            return None
-        step = step * size
-    return order
-
-
 def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
     """Of each result that has its memory from a node of the graph, and not for
     itself, the chain."""
@@ -98,7 +76,7 @@ def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
         if (
             base.op == "call_function"
             and all(c[0] is base for c in chains)
-            and _order(base.meta["val"]) is not None
+            and frontend.memory_order(base.meta["val"]) is not None
         ):
             found += [c for c in chains if len(c) > 1]
     return found
@@ -130,7 +108,6 @@ def separate(
                 if frontend.is_symbolic_scalar(other):
                     needed[other] = None
     views = {c[-1] for c in chains}
-    ordered = _in_order(smaller.graph, [c[0] for c in chains])
     # What the smaller graph gives: the other results, then what is needed.
     kept = [
         r for r in results if not isinstance(r, torch.fx.Node) or r not in views
@@ -142,14 +119,8 @@ def separate(
     new: dict[torch.fx.Node, torch.fx.Node] = {}
     given = [after.placeholder(f"given{i}") for i in range(len(kept))]
     for i, value in enumerate(kept):
-        if not isinstance(value, torch.fx.Node):
-            continue
-        new[value] = given[i]
-        if value in ordered:
-            kept[i], back = ordered[value]
-            new[value] = after.call_function(
-                aten.permute.default, (given[i], back)
-            )
+        if isinstance(value, torch.fx.Node):
+            new[value] = given[i]
     for node in smaller.graph.nodes:
         if node in replayed:
             new[node] = after.node_copy(node, lambda n: new[n])
@@ -173,24 +144,3 @@ def separate(
         return call
 
     return smaller, joined
-
-
-def _in_order(
-    graph: torch.fx.Graph, bases: list[torch.fx.Node]
-) -> dict[torch.fx.Node, tuple[torch.fx.Node, list[int]]]:
-    """Compiled results of sizes that are not known are contiguous. So of bases
-    that are not: a contiguous view, and the permutation back."""
-    ordered = {}
-    for base in dict.fromkeys(bases):
-        value = base.meta["val"]
-        order = _order(value)
-        if order is None or order == sorted(order):
-            continue
-        if all(type(n) is int for n in value.shape):
-            continue
-        with graph.inserting_after(base):
-            view = graph.call_function(aten.permute.default, (base, order))
-        with value.fake_mode:
-            view.meta["val"] = value.permute(order)
-        ordered[base] = view, [order.index(d) for d in range(len(order))]
-    return ordered

@@ -297,6 +297,49 @@ def test_gradients_of_views_written_later():
     assert w.grad.tolist() == [2.0, 2.0]
 
 
+LAID_OUT = {
+    "elementwise": ((5, 4), lambda x: x.t() * 2),
+    "product": ((5, 4), lambda x: (x @ x.t()).t()),
+    "view": ((2, 3, 9), lambda x: (x + 1).permute(2, 0, 1)),
+    "channels last": (
+        (2, 9, 9, 3),
+        lambda x: torch.nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 3),
+    ),
+    "convolution": (
+        (2, 9, 9, 3),
+        lambda x: torch.nn.functional.conv2d(
+            x.permute(0, 3, 1, 2), torch.ones(4, 3, 3, 3)
+        ),
+    ),
+    "attention": (
+        (2, 5, 3, 8),
+        lambda x: torch.nn.functional.scaled_dot_product_attention(
+            *[x.transpose(1, 2)] * 3
+        ),
+    ),
+    "contiguous": ((5, 4), lambda x: x.t().contiguous() + 1),
+    "beside a view": ((5, 4), lambda x: ((x + 1).t(), x.t() * 3)),
+    "reshaped": ((5, 4, 3), lambda x: (x.permute(2, 0, 1) * 2).flatten(1)),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_strides_of_results(name, dynamic, grad):
+    sizes, function = LAID_OUT[name]
+    g = compiled(function, dynamic=dynamic)
+    for more in range(3 if dynamic else 1):
+        x = torch.randn(sizes[0] + more, *sizes[1:], requires_grad=grad)
+        want, have = function(x), g(x)
+        if isinstance(want, torch.Tensor):
+            want, have = [want], [have]
+        same(have, want)
+        assert [h.stride() for h in have] == [w.stride() for w in want]
+    for report in torch_backend.reports():
+        assert report.whole or report.kind == "backward", str(report)
+
+
 def test_results_do_not_alias_between_calls():
     x = torch.randn(300, 400)
     with torch.no_grad():
