@@ -175,6 +175,8 @@ def refusal(node: torch.fx.Node) -> str | None:
         return "which value goes where depends on a mask"
     if target in BAGS and has_padded_bags(node):
         return "torch-mlir forgets padding and weights of bags"
+    if _mistakes_weights(node):
+        return "torch-mlir mistakes numbers of channels that are unknown"
     if target._schema.is_mutable:
         return "the op writes to its input"
     for source in [*node.all_input_nodes, node]:
@@ -248,6 +250,19 @@ def _writes_by_mask(node: torch.fx.Node) -> bool:
     return any(
         i is not None and i.meta["val"].dtype in masks for i in node.args[1]
     ) and any(n != 1 for n in node.args[2].meta["val"].shape)
+
+
+def _mistakes_weights(node: torch.fx.Node) -> bool:
+    """Whether torch-mlir reshapes the gradient of a convolution's weights by two
+    sizes it does not know: it takes the product of both for each."""
+    if node.target is not aten.convolution_backward.default:
+        return False
+    channels = node.args[2].meta["val"].shape[:2]
+    return (
+        node.args[10][1]
+        and any(_static(n) != 1 for n in node.args[4])
+        and all(_static(n) is None for n in channels)
+    )
 
 
 _VIEWS = (

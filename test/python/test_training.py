@@ -256,6 +256,25 @@ def test_gradient_of_a_convolution_with_strides(name):
 
 
 @pytest.mark.parametrize(
+    ("function", "weight"),
+    [
+        (lambda x, w: F.conv2d(x, w, None, 2), (5, 4, 3, 3)),
+        (lambda x, w: F.conv2d(x.detach(), w, None, 2), (5, 4, 3, 3)),
+        (lambda x, w: F.conv2d(x, w, None, (1, 3)), (5, 4, 1, 1)),
+    ],
+    ids=["both", "weights", "one by one"],
+)
+def test_gradient_of_weights_of_unknown_channels(function, weight):
+    inputs = torch.randn(1, 4, 10, 12), torch.randn(weight)
+    have = gradients(compiled(function, dynamic=True), inputs)
+    want = gradients(function, [x.double() for x in inputs])
+    for h, w in zip(have, want, strict=True):
+        if w is not None:
+            check(h, w, h.dtype, longest(inputs))
+    whole(["aten.convolution_backward.default"])
+
+
+@pytest.mark.parametrize(
     "layer",
     [
         torch.nn.Conv2d(6, 4, 3, padding=1),
