@@ -17,7 +17,8 @@ torch_cache.py say how).
 
 With `freeze`, graphs without gradients take parameters and buffers as constants:
 they are packed at the first call, and again when a tensor is replaced or changed
-in place; buffers that the graph itself writes to stay arguments. Changes that
+in place; buffers that the graph itself writes to, and tensors made under
+torch.inference_mode, whose changes nobody counts, stay arguments. Changes that
 PyTorch does not count (through `.data`, or another view of the memory in C) are
 not seen.
 """
@@ -390,7 +391,12 @@ class Runner:
         """What `_bound` holds, for the frozen arguments as they are now."""
         weights = [arguments[s] for s in self._weights]
         # At every call: without a step of the interpreter for each.
-        now = [*map(_ADDRESS, weights), *map(_VERSION, weights)]
+        try:
+            now = [*map(_ADDRESS, weights), *map(_VERSION, weights)]
+        except RuntimeError:
+            # One that was put there since is of inference mode: who knows
+            # whether it changed?
+            return [], *self._bind(arguments)
         bound = self._bound
         if bound is None or bound[0] != now:
             with self._lock:
@@ -1117,6 +1123,9 @@ def _arranged(
 def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
     kinds = {}
     for i, value in enumerate(example_inputs):
+        if isinstance(value, torch.Tensor) and value.is_inference():
+            # It has no version: a change in place would not be seen.
+            continue
         if isinstance(value, torch.nn.Parameter):
             kinds[i] = "parameter"
         # Dynamo's mark of a tensor that belongs to a module.

@@ -959,6 +959,41 @@ def test_frozen_weights_follow_changes():
         assert not torch.equal(f(x), bits)
 
 
+def test_weights_made_in_inference_mode_are_not_frozen(monkeypatch):
+    """They have no version by which a change would be seen."""
+    made = []
+    monkeypatch.setattr(torch_backend, "State", lambda *_: made.append(1))
+    with torch.inference_mode():
+        model = network()
+    f = frozen(model)
+    x = torch.randn(4, 3, 9, 9)
+    for context in (torch.no_grad, torch.inference_mode):
+        with context():
+            same(f(x), model(x))
+        with torch.inference_mode():
+            model[4].weight.mul_(2.0)
+            model[1].running_mean.add_(1.0)
+        with context():
+            same(f(x), model(x))
+    assert not made
+
+
+def test_frozen_weights_replaced_by_those_of_inference_mode():
+    model = torch.nn.Linear(256, 256, bias=False).eval()
+    f = frozen(model)
+    x = torch.randn(192, 256)
+    with torch.inference_mode():
+        same(f(x), model(x))
+        # A change of what is no tensor of this mode is counted.
+        model.weight.mul_(2.0)
+        same(f(x), model(x))
+        for _ in range(2):
+            model.weight = torch.nn.Parameter(torch.randn(256, 256))
+            same(f(x), model(x))
+            model.weight.mul_(2.0)
+            same(f(x), model(x))
+
+
 def test_frozen_weights_replaced_at_the_same_address():
     # Large enough to be packed, so that calls do not read the weight itself.
     model = torch.nn.Linear(256, 256, bias=False).eval()
