@@ -42,6 +42,30 @@ class _Builder:
         return node
 
 
+# -- numbers that may depend on sizes ----------------------------------------------
+
+
+def _number(value: Any) -> Any:
+    """What stands for an argument that is a number or its node."""
+    return value.meta["val"] if isinstance(value, torch.fx.Node) else value
+
+
+def _known(fact: Any) -> bool:
+    """Whether something is true of all sizes."""
+    # Brings sympy along, which is slow to load.
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(fact)
+
+
+def _counts(node: torch.fx.Node, count: Any) -> bool:
+    """Whether the elements of a tensor are 0, 1, 2 up to so many."""
+    if node.target is not aten.arange.start_step:
+        return False
+    begin, end, step = map(_number, (*node.args, 1)[:3])
+    return _known(begin == 0) and _known(end == count) and _known(step == 1)
+
+
 # -- bags of embeddings ----------------------------------------------------------
 
 BAGS = (
@@ -71,14 +95,10 @@ def has_padded_bags(node: torch.fx.Node) -> bool:
 def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
     """Indices a bag, a number or its node, where all bags have as many: the
     offsets of a matrix of indices, one bag a row, are 0, n, 2n, ..."""
-    from torch.fx.experimental.symbolic_shapes import statically_known_true
-
     if offsets.target is not aten.arange.start_step:
         return None
     given = (*offsets.args, 1)[:3]
-    begin, end, step = (
-        n.meta["val"] if isinstance(n, torch.fx.Node) else n for n in given
-    )
+    begin, end, step = map(_number, given)
     count = indices.meta["val"].shape[0]
     if not all(type(n) in (int, torch.SymInt) for n in (begin, end, step)):
         return None
@@ -89,7 +109,7 @@ def _bag_size(offsets: torch.fx.Node, indices: torch.fx.Node) -> Any:
         lambda: end == count,
         lambda: count % step == 0,
     )
-    return given[2] if all(statically_known_true(f()) for f in facts) else None
+    return given[2] if all(_known(f()) for f in facts) else None
 
 
 def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
@@ -374,25 +394,26 @@ def _rewrite_gather(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 _RESHAPES = (aten.view.default, aten.unsqueeze.default)
 
 
-def _counts_along(node: Any, dim: int, rank: int) -> int:
-    """n of the numbers 0 to n - 1 along one of `rank` dimensions; 0 where these
-    are others."""
-    shape = _static_shape(node)
-    if shape is None or math.prod(shape) != shape[dim - rank]:
-        return 0
-    while node.target in _RESHAPES:
-        node = node.args[0]
-    if node.target is not aten.arange.start_step:
-        return 0
-    begin, end, step = (*node.args, 1)[:3]
-    return end if (begin, end, step) == (0, shape[dim - rank], 1) else 0
-
-
-def _is_one_along(node: Any, dim: int, rank: int) -> bool:
+def _size_along(node: Any, dim: int, rank: int) -> int | None:
+    """Of a tensor that is broadcast to `rank` dimensions; None where it is not
+    known."""
     shape = _static_shape(node) if isinstance(node, torch.fx.Node) else None
     if shape is None:
+        return None
+    return 1 if len(shape) < rank - dim else shape[dim - rank]
+
+
+def _counts_along(node: Any, dim: int, rank: int, count: int) -> bool:
+    """Whether a tensor has the numbers 0, 1, 2 up to so many along one of `rank`
+    dimensions, and nothing besides."""
+    if (
+        _size_along(node, dim, rank) != count
+        or node.meta["val"].numel() != count
+    ):
         return False
-    return len(shape) < rank - dim or shape[dim - rank] == 1
+    while node.target in _RESHAPES:
+        node = node.args[0]
+    return _counts(node, count)
 
 
 def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
@@ -414,10 +435,9 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         return
     for numbers, place in (condition.args, condition.args[::-1]):
         if (
-            isinstance(numbers, torch.fx.Node)
-            and _counts_along(numbers, dim, rank) == shape[dim]
-            and _is_one_along(place, dim, rank)
-            and _is_one_along(chosen, dim, rank)
+            _counts_along(numbers, dim, rank, shape[dim])
+            and _size_along(place, dim, rank) == 1
+            and _size_along(chosen, dim, rank) == 1
         ):
             b = _Builder(graph, node)
             there = b.call(
@@ -452,24 +472,9 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 # -- one place of each row ----------------------------------------------------------
 
 
-def _counts_rows(node: torch.fx.Node, rows: Any) -> bool:
-    """Whether the values of a tensor are 0, 1, 2 up to so many rows."""
-    from torch.fx.experimental.symbolic_shapes import statically_known_true
-
-    if node.target is not aten.arange.start_step:
-        return False
-    begin, end, step = (
-        n.meta["val"] if isinstance(n, torch.fx.Node) else n
-        for n in (*node.args, 1)[:3]
-    )
-    return (begin, step) == (0, 1) and statically_known_true(end == rows)
-
-
 def _rewrite_places(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """x[arange(n), i] of n rows that are not known: torch-mlir cannot tell that
     both indices are of one length."""
-    from torch.fx.experimental.symbolic_shapes import statically_known_true
-
     source, indices = node.args
     if len(indices) != 2 or None in indices:
         return
@@ -479,8 +484,8 @@ def _rewrite_places(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         or i.dim() != 1
         or i.dtype != torch.int64
         or isinstance(x.shape[0], int)
-        or not _counts_rows(indices[0], x.shape[0])
-        or not statically_known_true(i.shape[0] == x.shape[0])
+        or not _counts(indices[0], x.shape[0])
+        or not _known(i.shape[0] == x.shape[0])
     ):
         return
     b = _Builder(graph, node)
