@@ -427,6 +427,8 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         or len(dims or ()) != 1
         or keep != [True]
         or node.kwargs
+        # A sum of others may be of another type.
+        or not node.meta["val"].is_floating_point()
     ):
         return
     condition, chosen, other = source.args
@@ -437,6 +439,7 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         if (
             _counts_along(numbers, dim, rank, shape[dim])
             and _size_along(place, dim, rank) == 1
+            and not place.meta["val"].is_floating_point()
             and _size_along(chosen, dim, rank) == 1
         ):
             b = _Builder(graph, node)

@@ -504,6 +504,28 @@ def test_chosen_elements_have_the_signs_of_zero():
     whole()
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        lambda x, i: torch.where(torch.arange(3) == i, x.int(), 0),
+        lambda x, i: torch.where(torch.arange(3) == i + 0.5, x, 0.0),
+        lambda x, i: torch.where(i.sum() == i.view(1, 4), x, 0.0),
+    ],
+    ids=["integers", "between", "one number"],
+)
+def test_other_chosen_elements(choice):
+    """Sums of integers are wide, between two numbers there is no element, and one
+    number for all is no row of them."""
+    x, places = torch.randn(4, 1) * 100, torch.tensor([[0], [2], [9], [-1]])
+
+    def function(x, places):
+        return choice(x, places).sum(1, keepdim=True)
+
+    with torch.no_grad():
+        have, want = compiled(function)(x, places), function(x, places)
+    assert have.dtype == want.dtype and torch.equal(have, want)
+
+
 # -- optimizers ------------------------------------------------------------------
 
 OPTIMIZERS = {
