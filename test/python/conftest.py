@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The package of the source tree, the tolerance table, expected failures."""
 
+import gc
 import json
 import math
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,36 @@ def compiled(function, **options):
     from polynest import torch_backend
 
     return torch.compile(function, backend=torch_backend.polynest, **options)
+
+
+def in_threads(count, work):
+    """Calls work(0), work(1), ... at once, and raises what the first one that
+    failed has raised."""
+    failures = []
+
+    def run(i):
+        try:
+            work(i)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def pool_bytes():
+    """Of the pool of results, in use."""
+    from polynest import _capi
+
+    gc.collect()
+    stats = _capi.PoolStats()
+    _capi.lib().pn_pool_stats_get(stats)
+    return stats.bytes_used
 
 
 def bound(reference, dtype_name, n):

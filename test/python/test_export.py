@@ -4,13 +4,11 @@
 import collections
 import errno
 import functools
-import gc
 import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 
 import numpy
 import pytest
@@ -20,8 +18,8 @@ pytest.importorskip("torch_mlir")
 
 import polynest  # noqa: E402
 from comparing import check, longest  # noqa: E402
-from conftest import ROOT, bound  # noqa: E402
-from polynest import _capi, errors, exported  # noqa: E402
+from conftest import ROOT, bound, in_threads, pool_bytes  # noqa: E402
+from polynest import errors, exported  # noqa: E402
 
 
 def agree(got, want, inputs):
@@ -294,13 +292,6 @@ def test_buffers_that_change(tmp_path):
     line = next(x for x in done.stdout.splitlines() if " 3 " in x)
     got = [float(n) for n in line.split()[3:]]
     assert numpy.allclose(got, want, rtol=1e-4)
-
-
-def pool_bytes():
-    gc.collect()
-    stats = _capi.PoolStats()
-    _capi.lib().pn_pool_stats_get(stats)
-    return stats.bytes_used
 
 
 def test_pool_of_the_caller(tmp_path):
@@ -880,14 +871,10 @@ def test_threads(small_files):
     x = small()[1][0]
     want, found = loaded(x).y, []
 
-    def work():
+    def work(_):
         found.extend(loaded(x).y for _ in range(20))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(4, work)
     assert len(found) == 80 and all(torch.equal(f, want) for f in found)
 
 

@@ -5,10 +5,10 @@ import gc
 import itertools
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
+from conftest import in_threads, pool_bytes
 
 import polynest
 from polynest import _capi, env, errors
@@ -134,19 +134,13 @@ def test_results_torch(mlir, arrays, results):
 
 def test_pool_gives_blocks_back(mlir, arrays):
     program = polynest.compile(mlir, results="pool")
-    stats = _capi.PoolStats()
     program(*arrays)
-    gc.collect()
-    _capi.lib().pn_pool_stats_get(stats)
-    before = stats.bytes_used
+    before = pool_bytes()
     kept = [program(*arrays) for _ in range(10)]
-    _capi.lib().pn_pool_stats_get(stats)
-    assert stats.bytes_used > before
+    assert pool_bytes() > before
     check(kept[3], *arrays)
     del kept
-    gc.collect()
-    _capi.lib().pn_pool_stats_get(stats)
-    assert stats.bytes_used == before
+    assert pool_bytes() == before
 
 
 def test_strided_inputs(mlir):
@@ -319,23 +313,14 @@ def test_any_order_of_collection(mlir):
 
 def test_many_threads(mlir, arrays):
     program = polynest.compile(mlir)
-    failures = []
 
     def work(seed):
         generator = np.random.default_rng(seed)
-        try:
-            for _ in range(200):
-                x, y = generator.standard_normal((2, 5, 7), np.float32)
-                check(program(x, y), x, y)
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(200):
+            x, y = generator.standard_normal((2, 5, 7), np.float32)
+            check(program(x, y), x, y)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(8, work)
 
 
 def test_compile_in_threads(mlir, arrays):
@@ -344,11 +329,7 @@ def test_compile_in_threads(mlir, arrays):
     def work(i):
         programs[i] = polynest.compile(mlir)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     for program in programs:
         check(program(*arrays), *arrays)
 

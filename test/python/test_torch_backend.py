@@ -3,7 +3,6 @@
 
 import copy
 import math
-import threading
 
 import pytest
 
@@ -12,7 +11,7 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from conftest import bound, compiled  # noqa: E402
+from conftest import bound, compiled, in_threads  # noqa: E402
 
 from polynest import env, errors, torch_backend  # noqa: E402
 
@@ -811,23 +810,14 @@ def test_many_threads():
     g = compiled(lambda x, y: torch.softmax(x @ y, -1))
     with torch.no_grad():
         g(torch.randn(9, 7), torch.randn(7, 5))
-    failures = []
 
-    def work():
-        try:
-            with torch.no_grad():
-                for _ in range(50):
-                    x, y = torch.randn(9, 7), torch.randn(7, 5)
-                    same(g(x, y), torch.softmax(x @ y, -1))
-        except BaseException as error:
-            failures.append(error)
+    def work(_):
+        with torch.no_grad():
+            for _ in range(50):
+                x, y = torch.randn(9, 7), torch.randn(7, 5)
+                same(g(x, y), torch.softmax(x @ y, -1))
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[0]
+    in_threads(6, work)
 
 
 def test_inference_mode():
@@ -927,6 +917,19 @@ def frozen(model):
     return compiled(model, options={"freeze": True})
 
 
+@pytest.fixture
+def states(monkeypatch):
+    """An element for each time that weights were packed."""
+    made, state = [], torch_backend.State
+
+    def counted(*arguments):
+        made.append(1)
+        return state(*arguments)
+
+    monkeypatch.setattr(torch_backend, "State", counted)
+    return made
+
+
 def network():
     model = torch.nn.Sequential(
         torch.nn.Conv2d(3, 16, 3, padding=1),
@@ -959,10 +962,8 @@ def test_frozen_weights_follow_changes():
         assert not torch.equal(f(x), bits)
 
 
-def test_weights_made_in_inference_mode_are_not_frozen(monkeypatch):
+def test_weights_made_in_inference_mode_are_not_frozen(states):
     """They have no version by which a change would be seen."""
-    made = []
-    monkeypatch.setattr(torch_backend, "State", lambda *_: made.append(1))
     with torch.inference_mode():
         model = network()
     f = frozen(model)
@@ -975,7 +976,7 @@ def test_weights_made_in_inference_mode_are_not_frozen(monkeypatch):
             model[1].running_mean.add_(1.0)
         with context():
             same(f(x), model(x))
-    assert not made
+    assert not states
 
 
 def test_frozen_weights_replaced_by_those_of_inference_mode():
@@ -1008,21 +1009,13 @@ def test_frozen_weights_replaced_at_the_same_address():
             same(f(x), model(x))
 
 
-def test_frozen_weights_are_packed_once(monkeypatch):
-    made = []
-    state = torch_backend.State
-
-    def counted(*arguments):
-        made.append(1)
-        return state(*arguments)
-
-    monkeypatch.setattr(torch_backend, "State", counted)
+def test_frozen_weights_are_packed_once(states):
     model = network()
     f = frozen(model)
     with torch.no_grad():
         for _ in range(5):
             f(torch.randn(4, 3, 9, 9))
-    assert len(made) == 1
+    assert len(states) == 1
 
 
 class Counted(torch.nn.Module):
@@ -1038,15 +1031,7 @@ class Counted(torch.nn.Module):
         return self.linear(x) + self.seen
 
 
-def test_buffers_that_calls_write_to_are_not_frozen(monkeypatch):
-    made = []
-    state = torch_backend.State
-
-    def counted(*arguments):
-        made.append(1)
-        return state(*arguments)
-
-    monkeypatch.setattr(torch_backend, "State", counted)
+def test_buffers_that_calls_write_to_are_not_frozen(states):
     model = Counted().eval()
     plain = copy.deepcopy(model)
     f = frozen(model)
@@ -1055,7 +1040,7 @@ def test_buffers_that_calls_write_to_are_not_frozen(monkeypatch):
             x = torch.randn(8, 64)
             same(f(x), plain(x))
             same(model.seen, plain.seen)
-    assert len(made) == 1
+    assert len(states) == 1
 
 
 def test_frozen_weights_with_gradients_are_arguments():
@@ -1100,16 +1085,12 @@ def test_frozen_calls_from_threads():
         f(x)
     results = []
 
-    def work():
+    def work(_):
         with torch.no_grad():
             for _ in range(10):
                 results.append(f(x))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert len(results) == 40
     for have in results:
         same(have, want)

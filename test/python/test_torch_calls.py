@@ -3,11 +3,12 @@
 
 import gc
 import sys
-import threading
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from conftest import in_threads, pool_bytes  # noqa: E402
 
 from polynest import _capi, errors, torch_backend  # noqa: E402
 
@@ -37,13 +38,6 @@ def built_in_c(function, *arguments):
     call = built(function, *arguments)
     assert type(call).__name__ == "builtin_function_or_method"
     return call
-
-
-def pooled_bytes():
-    gc.collect()
-    stats = _capi.PoolStats()
-    _capi.lib().pn_pool_stats_get(stats)
-    return stats.bytes_used
 
 
 @pytest.mark.parametrize(
@@ -95,9 +89,9 @@ def test_other_strides_and_types_are_taken_all_the_same():
 def test_results_keep_their_memory():
     x = torch.randn(300, 400)
     call = built_in_c(lambda x: (x + 1, x.sum()), x)
-    before = pooled_bytes()
+    before = pool_bytes()
     kept = [call(x + i) for i in range(4)]
-    assert pooled_bytes() >= before + 4 * 4 * 300 * 400
+    assert pool_bytes() >= before + 4 * 4 * 300 * 400
     for i, (image, total) in enumerate(kept):
         assert torch.equal(image, (x + i) + 1)
         torch.testing.assert_close(total, (x + i).sum())
@@ -105,7 +99,7 @@ def test_results_keep_their_memory():
     del kept, image, total
     assert torch.equal(view, x[5] + 1)
     del view
-    assert pooled_bytes() == before
+    assert pool_bytes() == before
 
 
 def test_errors_are_raised():
@@ -145,11 +139,7 @@ def test_calls_of_several_threads_overlap():
             if not torch.allclose(call(x * shift)[0], want, atol=1e-6):
                 wrong.append(shift)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert not wrong
 
 
