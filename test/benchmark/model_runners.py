@@ -36,6 +36,7 @@ ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
 DYNAMIC = "ours, dynamic"
 BF16, EAGER_BF16 = "ours, bf16", "eager, bf16"
 FROZEN_BF16 = "Inductor, freezing, bf16"
+UNDER_AUTOCAST = (BF16, EAGER_BF16, FROZEN_BF16)
 TOLERANCES = json.loads(
     (harness.ROOT / "test" / "tolerances.json").read_text())
 MIB = 1 << 20
@@ -253,8 +254,8 @@ def compare_rounded(subject, inputs, have, want):
                  f"{off:.1e} off in norm, eager {theirs:.1e}")
 
 
-def compare(have, want, terms):
-    found = [difference(h, w, terms) for h, w in zip(have, want)]
+def compare(subject, inputs, have, want):
+    found = [difference(h, w, subject.terms) for h, w in zip(have, want)]
     wrong = [w for _, w in found if w]
     return max(d for d, _ in found), wrong[0] if wrong else None
 
@@ -287,16 +288,10 @@ class Child:
         said.update(self.told())
         want = self.snapshot(
             self.subject.call(self.subject.module, self.inputs))
+        check = (compare_gradients if self.subject.trains
+                 else compare_rounded if self.name in UNDER_AUTOCAST else compare)
         for result in (first, again):
-            if self.subject.trains or self.name in (BF16, FROZEN_BF16):
-                check = (compare_gradients if self.subject.trains
-                         else compare_rounded)
-                off, wrong = check(self.subject, self.inputs, result, want)
-            elif self.name == EAGER_BF16:
-                # What the others are measured by.
-                off, wrong = 0.0, None
-            else:
-                off, wrong = compare(result, want, self.subject.terms)
+            off, wrong = check(self.subject, self.inputs, result, want)
             said["difference"], said["wrong"] = off, wrong
             if wrong:
                 break
