@@ -226,6 +226,12 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def table(heads, rows):
+    """Lines of a table; rows of texts."""
+    return ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|",
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
 def write_page(name, text, benchmark=None):
     """Replaces what stands between the marks of table `name`, which a benchmark
     of that name writes unless told."""
