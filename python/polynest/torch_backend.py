@@ -1138,8 +1138,7 @@ def _unwritten(kinds: dict[int, str]) -> dict[int, str]:
     """The kinds of the inputs of a graph of AOTAutograd, without those that it
     writes to, such as caches of decoding: were they frozen, each call would bind
     all that is, and pack it anew."""
-    context = torch._guards.TracingContext.try_get()
-    meta = context and context.fw_metadata
+    meta = torch_cache.traced_metadata()
     inputs = meta.input_info if meta else ()
     written = {i for i, info in enumerate(inputs) if info.mutates_data}
     return {i: kind for i, kind in kinds.items() if i not in written}
@@ -1432,8 +1431,7 @@ def _views_apart(graph: torch.fx.GraphModule, kind: str) -> tuple | None:
     """torch_views.separate for a graph of AOTAutograd."""
     if kind == "inference":
         return torch_views.separate(graph, None, tracked=True)
-    context = torch._guards.TracingContext.try_get()
-    meta = context and context.fw_metadata
+    meta = torch_cache.traced_metadata()
     if kind != "forward" or not meta:
         return None
     return torch_views.separate(

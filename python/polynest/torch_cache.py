@@ -496,6 +496,12 @@ def load_direct(
 # -- when nothing is left to AOTAutograd ----------------------------------------
 
 
+def traced_metadata() -> Any:
+    """What AOTAutograd knows of the graph that it compiles now; None outside."""
+    context = torch._guards.TracingContext.try_get()
+    return context and context.fw_metadata
+
+
 def needs_no_wrapper(graph: torch.fx.Graph, count: int) -> bool:
     """Whether the callable made of an inference graph does all that
     AOTAutograd's own wrapper around it would, for a call with `count` inputs.
@@ -505,8 +511,7 @@ def needs_no_wrapper(graph: torch.fx.Graph, count: int) -> bool:
         PlainTensorMeta,
     )
 
-    context = torch._guards.TracingContext.try_get()
-    meta = context and context.fw_metadata
+    meta = traced_metadata()
     if not meta:
         return False
     places = [
