@@ -22,6 +22,8 @@ static const int64_t lead_bytes = 8192;
 /* A block of C: rows amortize the packing of B, columns that of A. */
 static const int64_t most_rows = 128;
 static const int64_t most_columns = 1024;
+/* A batch: rows of a number that is not known are often as few. */
+static const int64_t batch_rows = 8;
 /* Parts of a reduction are worth a task and sums of their own. */
 static const double least_part_depth = 512, least_part_work = 1 << 19;
 /* What may be asked for: more than any cache of one core holds. */
@@ -373,14 +375,41 @@ static bool cut_result(const pn_model_core_t *core,
   }
 }
 
+/* Bytes of all packed columns of one batch. */
+static double packed_bytes(const pn_model_core_t *core,
+                           const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return product_of(&contraction->n) * product_of(&points) *
+         core->accumulator_bytes;
+}
+
+/* True if packed columns are there before the call, and come in panels that
+ * tiles of vectors multiply. */
+static bool has_panels(const pn_model_core_t *core,
+                       const pn_model_contraction_t *contraction) {
+  return contraction->packs_ahead && contraction->is_bound &&
+         contraction->tap_count < 1 && core->matrix.rows < 1;
+}
+
 /* True if a tile of `mr` rows has all rows, and packed columns are there before
  * the call: each of their elements is used once. */
 static bool streams_panels(const pn_model_core_t *core,
                            const pn_model_contraction_t *contraction,
                            int32_t mr) {
-  return contraction->packs_ahead && contraction->is_bound &&
-         contraction->tap_count < 1 && core->matrix.rows < 1 &&
-         is_known(&contraction->m) && product_of(&contraction->m) <= mr;
+  return has_panels(core, contraction) && is_known(&contraction->m) &&
+         product_of(&contraction->m) <= mr;
+}
+
+/* True if rows, whose number is not known, may be few, so that panels of
+ * columns are one stream. */
+static bool may_stream_panels(const pn_model_core_t *core,
+                              const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return has_panels(core, contraction) && contraction->m.count == 1 &&
+         !is_known(&contraction->m) && contraction->n.count == 1 &&
+         is_known(&contraction->n) && is_known(&points) &&
+         packed_bytes(core, contraction) >
+             (double)share_bytes(&core->caches[0]);
 }
 
 /* The block of k: from the tile and L1 alone. Of eight ways one is left to what
@@ -480,20 +509,27 @@ static bool fits_asked(const pn_model_core_t *core,
   return m * n <= most && m * k <= most && n * k <= most;
 }
 
-/* Bytes of all packed columns of one batch. */
-static double packed_bytes(const pn_model_core_t *core,
-                           const pn_model_contraction_t *contraction) {
-  const pn_model_loops_t points = pn_model_depth_points(contraction);
-  return product_of(&contraction->n) * product_of(&points) *
-         core->accumulator_bytes;
+/* What plans are compared by; of equals the next counts. */
+typedef struct plan_cost {
+  double cycles;
+  double batch_cycles; /* those of a batch, where rows may be few; else 0 */
+  double loads;
+} plan_cost_t;
+
+static bool costs_less(const plan_cost_t *a, const plan_cost_t *b) {
+  if (fabs(a->cycles - b->cycles) > b->cycles * tie_share)
+    return a->cycles < b->cycles;
+  if (fabs(a->batch_cycles - b->batch_cycles) > b->batch_cycles * tie_share)
+    return a->batch_cycles < b->batch_cycles;
+  return a->loads < b->loads;
 }
 
 /* The plan for one register tile. */
 static bool plan_tile(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction,
                       const pn_model_tiling_t *asked,
-                      pn_model_contraction_plan_t *plan, double *out_cycles,
-                      double *out_loads) {
+                      pn_model_contraction_plan_t *plan,
+                      plan_cost_t *out_cost) {
   const pn_model_tile_t *tile = &plan->tile;
   if (!cut_depth(core, contraction, asked->depth, tile, &plan->k) ||
       !cut_result(core, contraction, asked, tile, plan))
@@ -523,15 +559,19 @@ static bool plan_tile(const pn_model_core_t *core,
   double ends = tile_cycles;
   if (plan->m.points % tile->mr != 0)
     ends += uneven_tile_cycles;
-  *out_cycles =
+  *out_cost = (plan_cost_t){0};
+  out_cost->cycles =
       plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * ends;
   /* Few rows wait for columns from memory, less so for those of a stream. */
   if (contraction->is_bound && !plan->streams && is_known(&contraction->m) &&
       product_of(&contraction->m) <= max_stream_rows &&
       packed_bytes(core, contraction) > (double)share_bytes(&core->caches[1]))
-    *out_cycles *= 1 + wait_share;
+    out_cost->cycles *= 1 + wait_share;
   double rows = is_matrix ? tile->mr / core->matrix.rows : tile->mr;
-  *out_loads = tiles * (rows + tile->vectors);
+  out_cost->loads = tiles * (rows + tile->vectors);
+  if (may_stream_panels(core, contraction))
+    out_cost->batch_cycles = (double)ceil_div(batch_rows, tile->mr) * cycles *
+                             count_columns(contraction, &plan->n, tile->nr);
   return true;
 }
 
@@ -545,7 +585,7 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
   if (*out_reason)
     return false;
   bool found = false;
-  double best_cycles = 0, best_loads = 0;
+  plan_cost_t best = {0};
   int32_t unit = (int32_t)min_i64(max_i64(core->matrix.rows, 1), 4096);
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
     for (int32_t units = 1; units <= max_stream_rows; ++units) {
@@ -557,17 +597,13 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
         continue;
       if (is_other || !tile_cost(core, mr, vectors, &plan.tile))
         continue;
-      double cycles = 0, loads = 0;
-      if (!plan_tile(core, contraction, tiling, &plan, &cycles, &loads))
+      plan_cost_t cost = {0};
+      if (!plan_tile(core, contraction, tiling, &plan, &cost))
         return false;
-      bool better =
-          !found || cycles < best_cycles * (1 - tie_share) ||
-          (cycles <= best_cycles * (1 + tie_share) && loads < best_loads);
-      if (!better)
+      if (found && !costs_less(&cost, &best))
         continue;
       found = true;
-      best_cycles = cycles;
-      best_loads = loads;
+      best = cost;
       *out_plan = plan;
     }
   bool is_asked = tiling->rows > 0 || tiling->columns > 0 || tiling->depth > 0;
@@ -585,6 +621,28 @@ bool pn_model_contraction_plan(const pn_model_core_t *core,
   const char *reason;
   return pn_model_contraction_plan_as(core, contraction, &nothing, out_plan,
                                       &reason);
+}
+
+bool pn_model_few_rows_plan(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan,
+                            pn_model_contraction_plan_t *out_few) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  *out_few = (pn_model_contraction_plan_t){0};
+  if (plan->tile.mr < 1 || !may_stream_panels(core, contraction) ||
+      !pn_model_cut_loops(&points, max_trips, 1, &out_few->k))
+    return false;
+  out_few->tile = plan->tile;
+  out_few->n = plan->n;
+  out_few->m = (pn_model_block_t){0, plan->tile.mr, 1, plan->tile.mr};
+  double latency = latency_slack * core->fma_latency_cycles;
+  double panels = count_columns(contraction, &plan->n, plan->tile.nr);
+  out_few->fma_cycles =
+      panels * product_of(&points) * fmax(plan->tile.cycles_per_k, latency);
+  out_few->useful_share =
+      product_of(&contraction->n) / (panels * plan->tile.nr);
+  out_few->streams = true;
+  return true;
 }
 
 int64_t pn_model_depth_part(const pn_model_core_t *core,

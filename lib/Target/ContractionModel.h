@@ -102,7 +102,9 @@ typedef struct pn_model_contraction_plan {
  *   kc  <= L1 share: (nr + mr) * kc * S in seven eighths of L1: sums of a block
  *          pass through memory, and rows of A are read once for each of these
  *   cycles = blocks * ceil(m/mr) * ceil(n/nr) * k in whole tiles * cycles_per_k
- * Ties within 1.5 %: fewer loads. Blocks of C are halved until there are four
+ * Ties within 1.5 %: fewer loads; fewer cycles for 8 rows where rows are one
+ * loop that runs any number of times, and columns that are bound once outgrow
+ * L1 (pn_model_few_rows_plan). Blocks of C are halved until there are four
  * for each core or they hold less than 64 x 64; columns alone where one block
  * has all rows and all columns outgrow L2, which would else go to memory packed
  * and come back for each block of rows (128 x 768 x 3072 takes 0.95 of the time
@@ -121,6 +123,15 @@ typedef struct pn_model_contraction_plan {
 bool pn_model_contraction_plan(const pn_model_core_t *core,
                                const pn_model_contraction_t *contraction,
                                pn_model_contraction_plan_t *out_plan);
+
+/* The plan for at most as many rows as one tile of `plan` has, by columns that
+ * are packed as `plan` says: one stream of panels, all of k in one block. False
+ * where the number of rows is known, or several loops make them up, and where
+ * columns are not bound once, are of several loops, or fit L1. */
+bool pn_model_few_rows_plan(const pn_model_core_t *core,
+                            const pn_model_contraction_t *contraction,
+                            const pn_model_contraction_plan_t *plan,
+                            pn_model_contraction_plan_t *out_few);
 
 /* Iterations of the outermost loop of k that are summed up apart, so that all
  * cores of the target have work; 0: all together. Where the plan has fewer

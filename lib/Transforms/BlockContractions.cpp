@@ -822,6 +822,26 @@ static Operation *findAheadPoint(const Blocking &decision, int64_t cores) {
   return point;
 }
 
+/// True if what is packed of the columns leaves all loops.
+static bool packsOnce(const Contraction &contraction,
+                      const ContractionOperand &side) {
+  return !contraction.guard && isBoundOnce(side.slice) && readsInBounds(side) &&
+         findOutermost(side, contraction.root);
+}
+
+/// True if rows are of one loop that runs any number of times, which is known
+/// when the nest begins, and panels of columns that are packed once serve any
+/// number of them.
+static bool mayHaveFewRows(const Blocking &decision) {
+  const ContractionOperand &rows = decision.rowSide();
+  return rows.loops.size() == 1 && decision.columnSide().loops.size() == 1 &&
+         !decision.rows.loops.front().most &&
+         hasPlainTrips(rows.loops.front(), decision.contraction.root) &&
+         isConstant(decision.columns) && isConstant(decision.depth) &&
+         packsOnce(decision.contraction, decision.columnSide()) &&
+         canPackAhead(decision);
+}
+
 bool multipliesFewRows(AffineForOp root) {
   std::string reason;
   FailureOr<Contraction> form = matchContraction(root, reason);
@@ -839,9 +859,10 @@ bool multipliesFewRows(AffineForOp root) {
   decision.rows = makeGroup(decision.rowSide().loops, nullptr);
   decision.columns = makeGroup(side.loops, nullptr);
   decision.depth = makeGroup(decision.depthLoops, nullptr);
-  // What is packed has to leave all loops.
+  if (mayHaveFewRows(decision))
+    return true;
   bool leaves = isa<func::FuncOp>(root->getParentOp()) ||
-                (readsInBounds(side) && findOutermost(side, root));
+                packsOnce(decision.contraction, side);
   return leaves && hasConstantSizes(decision) && canPackAhead(decision) &&
          countPoints(decision.rowSide().loops) <= PN_MODEL_STREAM_ROWS;
 }
@@ -911,7 +932,8 @@ static RowMode chooseRowMode(Blocking &decision, const pn_model_core_t &core) {
                         collide(decision, core);
   if (isCopied && repays && canPackRowsAhead(decision))
     return RowMode::Ahead;
-  if (isInPlace)
+  // As many as there may be are laid out for each block of columns.
+  if (isInPlace && !(decision.mostRows && collide(decision, core)))
     return RowMode::InPlace;
   return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
 }
@@ -1153,13 +1175,10 @@ static StringRef whyNotLeaveOut(Blocking &decision) {
              : StringRef("a block of the reduction holds several taps");
 }
 
-/// Chooses blocks and modes; returns why there are none, or an empty string.
-/// `isError` says that options asked for what is not legal. With `matrix` this
-/// unit multiplies.
-static std::string choose(Blocking &decision, const ContractionMachine &machine,
-                          const AskedFor &asked, const MatrixForm *matrix,
-                          bool &isError, bool leavesOut = true) {
-  Contraction &contraction = decision.contraction;
+/// The core as it multiplies such elements, with `matrix` in that unit.
+static pn_model_core_t describeCore(const Contraction &contraction,
+                                    const ContractionMachine &machine,
+                                    const MatrixForm *matrix) {
   pn_model_core_t core = machine.core;
   int32_t bytes = int32_t(contraction.getType().getIntOrFloatBitWidth() / 8);
   core.lanes = core.lanes * 4 / bytes;
@@ -1174,6 +1193,13 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                    int32_t(matrix->latency)};
     core.lanes = int32_t(tile.columns);
   }
+  return core;
+}
+
+/// What the model is told of the loops.
+static pn_model_contraction_t describeShape(const Blocking &decision,
+                                            const ContractionMachine &machine) {
+  const Contraction &contraction = decision.contraction;
   double batch = countPoints(contraction.batchLoops, 16) *
                  countPoints(getLoopsAround(contraction.root), 16);
   pn_model_contraction_t shape = {describe(decision.rowSide().loops),
@@ -1197,44 +1223,30 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
       shape.n_step = column.divisor;
     }
   }
-  decision.imageRanges.clear();
-  if (leavesOut)
-    decision.whyAllTaps = StringRef();
-  if (!leavesOut || !asked.skipsPadding || matrix ||
-      !findTaps(decision, shape)) {
-    shape.tap_count = 0;
-    decision.imageRanges.clear();
-  }
-  decision.batch = makeGroup(contraction.batchLoops, nullptr);
-  decision.rows = makeGroup(decision.rowSide().loops, nullptr);
-  decision.columns = makeGroup(decision.columnSide().loops, nullptr);
-  decision.depth = makeGroup(decision.depthLoops, nullptr, decision.step());
-  decision.aheadPoint = findAheadPoint(decision, machine.cores);
-  shape.packs_ahead = asked.columns != "block" && canPackAhead(decision);
-  const char *reason = nullptr;
-  if (core.lanes < 2 ||
-      !pn_model_contraction_plan_as(&core, &shape, &asked.tiling,
-                                    &decision.plan, &reason)) {
-    isError = reason != nullptr;
-    return reason ? reason : "the model has no blocks for it";
-  }
+  return shape;
+}
+
+/// Cuts the loops as the plan says and chooses modes; returns why the options
+/// cannot be followed, or an empty string.
+static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
+                         const pn_model_contraction_t &shape,
+                         const AskedFor &asked) {
+  Contraction &contraction = decision.contraction;
   decision.rows = makeGroup(decision.rowSide().loops, &decision.plan.m);
+  if (decision.mostRows)
+    decision.rows.loops.front().most = decision.mostRows;
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth =
       makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
-  if (matrix)
-    decision.matrix = matrix->shape;
   decision.rowMode =
-      matrix ? RowMode::PackedByRow : chooseMovedSide(decision, core);
+      decision.matrix ? RowMode::PackedByRow : chooseMovedSide(decision, core);
   decision.packsAhead =
       (!isWhole(decision.rows) || decision.aheadPoint != contraction.root ||
        isComputedOnce(decision.columnSide().slice)) &&
       canPackAhead(decision);
   StringRef why = packAs(decision, asked);
-  if (!why.empty()) {
-    isError = true;
-    return why.str();
-  }
+  if (!why.empty())
+    return why;
   chooseOrder(decision, core);
   decision.farLoops = countFarLoops(decision);
   decision.transposes = shouldTranspose(decision);
@@ -1260,6 +1272,46 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
   if (decision.packsAhead && decision.panels)
     decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
+  return {};
+}
+
+/// Chooses blocks and modes; returns why there are none, or an empty string.
+/// `isError` says that options asked for what is not legal. With `matrix` this
+/// unit multiplies.
+static std::string choose(Blocking &decision, const ContractionMachine &machine,
+                          const AskedFor &asked, const MatrixForm *matrix,
+                          bool &isError, bool leavesOut = true) {
+  Contraction &contraction = decision.contraction;
+  pn_model_core_t core = describeCore(contraction, machine, matrix);
+  pn_model_contraction_t shape = describeShape(decision, machine);
+  decision.imageRanges.clear();
+  if (leavesOut)
+    decision.whyAllTaps = StringRef();
+  if (!leavesOut || !asked.skipsPadding || matrix ||
+      !findTaps(decision, shape)) {
+    shape.tap_count = 0;
+    decision.imageRanges.clear();
+  }
+  decision.batch = makeGroup(contraction.batchLoops, nullptr);
+  decision.rows = makeGroup(decision.rowSide().loops, nullptr);
+  decision.columns = makeGroup(decision.columnSide().loops, nullptr);
+  decision.depth = makeGroup(decision.depthLoops, nullptr, decision.step());
+  decision.aheadPoint = findAheadPoint(decision, machine.cores);
+  shape.packs_ahead = asked.columns != "block" && canPackAhead(decision);
+  const char *reason = nullptr;
+  if (core.lanes < 2 ||
+      !pn_model_contraction_plan_as(&core, &shape, &asked.tiling,
+                                    &decision.plan, &reason)) {
+    isError = reason != nullptr;
+    return reason ? reason : "the model has no blocks for it";
+  }
+  if (matrix)
+    decision.matrix = matrix->shape;
+  StringRef why = arrange(decision, core, shape, asked);
+  if (!why.empty()) {
+    isError = true;
+    return why.str();
+  }
   if (decision.imageRanges.empty())
     return {};
   decision.whyAllTaps = whyNotLeaveOut(decision);
@@ -1268,6 +1320,34 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
                   /*leavesOut=*/false);
   decision.startsEven = decision.endsByTile = false;
   return {};
+}
+
+/// The form of the nest for up to as many rows as one tile has, by the columns
+/// that the form for more has packed; none where that is not legal, or columns
+/// do not come as a stream.
+static std::optional<Blocking> chooseFewRows(const Blocking &decision,
+                                             const ContractionMachine &machine,
+                                             const AskedFor &asked) {
+  Blocking few = decision;
+  few.rows = makeGroup(decision.rowSide().loops, nullptr);
+  if (!decision.packsAhead || !decision.panels || decision.matrix ||
+      !mayHaveFewRows(few))
+    return std::nullopt;
+  pn_model_core_t core =
+      describeCore(decision.contraction, machine, /*matrix=*/nullptr);
+  pn_model_contraction_t shape = describeShape(decision, machine);
+  shape.packs_ahead = true;
+  if (!pn_model_few_rows_plan(&core, &shape, &decision.plan, &few.plan))
+    return std::nullopt;
+  few.mostRows = few.plan.m.points;
+  shape.m.trips[0] = few.mostRows;
+  if (!arrange(few, core, shape, asked).empty() || !few.packsAhead)
+    return std::nullopt;
+  few.depthPart = 0;
+  bool packsAlike =
+      !few.dot || (few.dot->rowOffset == decision.dot->rowOffset &&
+                   few.dot->columnOffset == decision.dot->columnOffset);
+  return packsAlike ? std::optional(std::move(few)) : std::nullopt;
 }
 
 /// True if columns are gathered as they are packed, one element after another:
@@ -1438,8 +1518,18 @@ struct BlockContractionsPass
     for (Blocking &decision : decisions) {
       if (decision.depthPart && failed(split(decision)))
         continue;
+      std::optional<Blocking> few;
+      if (asked.isNothing())
+        few = chooseFewRows(decision, machine, asked);
+      if (few && failed(version(decision, *few)))
+        continue;
       report(decision);
-      emitBlocks(decision, machine);
+      Value columns = emitBlocks(decision, machine);
+      if (!few)
+        continue;
+      few->packedColumns = columns;
+      report(*few);
+      emitBlocks(*few, machine);
     }
     numApplied += decisions.size();
   }
@@ -1503,15 +1593,27 @@ struct BlockContractionsPass
     remark(RemarkKind::Applied, root.getLoc(), passName,
            "depth is summed up in parts")
         << arg("part", decision.depthPart);
-    AffineForOp made = splitDepth(decision.contraction, decision.depthPart);
+    return decideAnew(decision,
+                      splitDepth(decision.contraction, decision.depthPart));
+  }
+
+  LogicalResult decideAnew(Blocking &decision, AffineForOp root) {
     std::string reason;
-    auto form = matchContraction(made, reason);
+    auto form = matchContraction(root, reason);
     if (failed(form))
       return failure();
     decision = Blocking();
     decision.contraction = std::move(*form);
     DependenceAnalysis dependences;
     return success(decide(decision, dependences).empty());
+  }
+
+  /// Leaves the nest to `few`, under the condition that rows are so few, and
+  /// decides anew for a copy of it in the other branch.
+  LogicalResult version(Blocking &decision, const Blocking &few) {
+    AffineForOp copy = versionOnTrips(
+        decision.contraction.root, few.rows.loops.front().loop, few.mostRows);
+    return decideAnew(decision, copy);
   }
 
   void report(const Blocking &decision) {
@@ -1522,6 +1624,7 @@ struct BlockContractionsPass
         << arg("block-rows", plan.m.points)
         << arg("block-columns", plan.n.points)
         << arg("block-depth", plan.k.points)
+        << arg("most-rows", decision.mostRows)
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
         << arg("panel-share", decision.panelShare)

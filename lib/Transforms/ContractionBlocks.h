@@ -160,6 +160,11 @@ struct Blocking {
   /// Packed elements by which a tile that has all rows asks for columns ahead
   /// of those that it multiplies; 0 for none.
   int64_t panelLead = 0;
+  /// Rows whose number is not known are at most so many, by a condition around
+  /// the nest; 0 for any number.
+  int64_t mostRows = 0;
+  /// Columns that another form of the nest has packed ahead for this one, too.
+  mlir::Value packedColumns;
   /// Where rows in place read a padded image: in each block of depth only rows
   /// that read none of its zeros are multiplied, if all packed columns are
   /// finite. Empty where no taps are left out.
@@ -187,8 +192,8 @@ struct ContractionMachine {
 };
 
 /// True if polynest-block-contractions multiplies the nest, a product of at
-/// most PN_MODEL_STREAM_ROWS rows, by columns that it packs once and for all;
-/// passes before it leave it alone then.
+/// most PN_MODEL_STREAM_ROWS rows or of any number of them, by columns that it
+/// packs once and for all; passes before it leave it alone then.
 bool multipliesFewRows(mlir::affine::AffineForOp root);
 
 /// Puts one loop in the place of two of a contraction, one right inside of the
@@ -218,8 +223,9 @@ bool canSplitDepth(const Contraction &contraction);
 mlir::affine::AffineForOp splitDepth(const Contraction &contraction,
                                      int64_t part);
 
-/// Writes the blocked form in front of the contraction and erases the original.
-void emitBlocks(Blocking &blocking, const ContractionMachine &machine);
+/// Writes the blocked form in front of the contraction and erases the original;
+/// returns columns that were packed ahead, if they were.
+mlir::Value emitBlocks(Blocking &blocking, const ContractionMachine &machine);
 
 } // namespace polynest
 

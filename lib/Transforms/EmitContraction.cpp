@@ -56,7 +56,7 @@ public:
         type(decision.contraction.getType()),
         packedType(decision.dot ? builder.getI32Type() : type) {}
 
-  void emit();
+  Value emit();
 
 private:
   /// A place in a buffer, over operands that it adds.
@@ -2557,7 +2557,8 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   std::optional<Bounds> begin;
   if (hasUnknownRows() && !isExact(decision.rows, tile.mr) &&
       tile.mr >= leastSplitRows)
-    fewRows = pn_model_rest_rows(&machine.core, &tile);
+    fewRows = decision.plan.streams ? llvm::divideCeil(tile.mr, 2)
+                                    : pn_model_rest_rows(&machine.core, &tile);
   if (fewRows) {
     most = (tile.mr - 1) / fewRows * fewRows;
     begin = beginRest(most);
@@ -2797,7 +2798,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
   emitTileEpilogue(tileSums, row, column);
 }
 
-void Emitter::emit() {
+Value Emitter::emit() {
   for (LoopGroup *group :
        {&decision.batch, &decision.rows, &decision.columns, &decision.depth})
     materializeTrips(*group);
@@ -2820,7 +2821,10 @@ void Emitter::emit() {
                            guard.getOperands(), /*withElseRegion=*/false);
     builder.setInsertionPoint(around.getThenBlock()->getTerminator());
   }
-  Value columns = decision.packsAhead ? packAhead(columnStride) : Value();
+  Value columns = decision.packedColumns;
+  isAhead = bool(columns);
+  if (!columns && decision.packsAhead)
+    columns = packAhead(columnStride);
   if (decision.rowMode == RowMode::Ahead)
     packRowsAhead(depthStride);
   bool skips = !decision.imageRanges.empty();
@@ -2910,10 +2914,11 @@ void Emitter::emit() {
     if (apply->use_empty())
       apply->erase();
   decision.contraction.root->erase();
+  return isAhead ? columns : Value();
 }
 
-void emitBlocks(Blocking &blocking, const ContractionMachine &machine) {
-  Emitter(blocking, machine).emit();
+Value emitBlocks(Blocking &blocking, const ContractionMachine &machine) {
+  return Emitter(blocking, machine).emit();
 }
 
 } // namespace polynest

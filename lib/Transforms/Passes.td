@@ -70,6 +70,10 @@ def BlockContractions
     step] into [rows, columns], which `polynest-lower-tiles` turns into the
     target's instruction.
 
+    Where columns are bound once and rows are one loop that runs any number of
+    times, the nest gets two forms, which share the packed columns: the blocks, and
+    one for at most as many rows as the tile has, under a condition on their number.
+
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 

@@ -705,8 +705,8 @@ static void panel_shares(void) {
       {128, 256, 512, true, 8},
       /* What fits L1 beside everything else. */
       {128, 48, 96, true, 0},
-      /* Any number of rows of 6 x 64: 3 tiles ask. Unknown bytes. */
-      {0, 3072, 768, true, 22},
+      /* Any number of rows of 8 x 48: 3 tiles ask. Unknown bytes. */
+      {0, 3072, 768, true, 16},
       {128, 0, 768, true, 0},
       {128, 3072, 0, true, 0},
   };
@@ -761,7 +761,7 @@ static void panel_leads(void) {
       /* Two tiles; columns of each call; rows of any number. */
       {"znver5", 20, 4096, 4096, true, false, 5, 4},
       {"znver5", 8, 4096, 4096, false, false, 8, 3},
-      {"znver5", 0, 4096, 4096, true, false, 6, 4},
+      {"znver5", 0, 4096, 4096, true, false, 8, 3},
       /* Rows of more than a quarter of L2. */
       {"znver5", 8, 64, 16384, true, false, 8, 2},
   };
@@ -790,8 +790,36 @@ static void panel_leads(void) {
              (long long)plan.k.points, (int)plan.streams, (long long)lead);
     CHECK(is_right);
   }
-  /* What L1 holds is not asked for. */
+  /* Rows of any number: the tile that is best for a batch, a stream of panels
+   * for as many rows as it has. */
   pn_model_core_t core = core_of("znver5", 4);
+  pn_model_contraction_t any = {.m = {1, {0}},
+                                .n = {1, {1000}},
+                                .k = {1, {16384}},
+                                .batch = 1,
+                                .cores = 2,
+                                .packs_ahead = true,
+                                .is_bound = true};
+  pn_model_contraction_plan_t many, few;
+  CHECK(pn_model_contraction_plan(&core, &any, &many) && !many.streams);
+  CHECK(pn_model_few_rows_plan(&core, &any, &many, &few));
+  CHECK(few.streams && few.tile.mr == 8 && few.tile.vectors == 3);
+  CHECK(few.m.points == 8 && few.n.points == many.n.points);
+  CHECK(few.k.points == 16384 && many.k.points < 16384);
+  /* 21 panels of 48 columns, 12 cycles for each point. */
+  CHECK(few.fma_cycles == 21.0 * 16384 * 12);
+  CHECK(pn_model_panel_lead(&core, &any, &few) == 2048);
+  CHECK(pn_model_panel_share(&core, &any, &few) == 0);
+  pn_model_contraction_t others[] = {any, any, any, any, any, any};
+  others[0].m.trips[0] = 8;
+  others[1].m = (pn_model_loops_t){2, {0, 7}};
+  others[2].is_bound = false;
+  others[3].n = (pn_model_loops_t){2, {10, 100}};
+  others[4].k.trips[0] = 8; /* fits L1 */
+  others[5].k.trips[0] = 0;
+  for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); ++i)
+    CHECK(!pn_model_few_rows_plan(&core, &others[i], &many, &few));
+  /* What L1 holds is not asked for. */
   pn_model_contraction_t small = {.m = {1, {8}},
                                   .n = {1, {96}},
                                   .k = {1, {64}},
