@@ -36,6 +36,10 @@ static const int64_t least_block = INT64_C(64) * 64;
  * that it is written to has a say. */
 static const double most_written_cycles = 8;
 
+/* Micro-tiles of rows that then share a panel of columns, from this part of L1
+ * on: shorter ones come from L2 in time. */
+static const int64_t tiles_along = 2, least_shared_part = 8;
+
 /* Cycles that a micro-tile takes beside its multiply-adds in each block of k:
  * where it begins, sums that are added to and stored, a loop whose end is not
  * foreseen. */
@@ -443,8 +447,8 @@ static bool cut_depth(const pn_model_core_t *core,
   return true;
 }
 
-/* Cuts m and n anew where writing the result counts: micro-tiles one after the
- * other along a row, not down the rows of a block. */
+/* Cuts m and n anew where writing the result counts: a few micro-tiles, then
+ * the next ones along the rows, not down the rows of a block. */
 static void cut_along_rows(const pn_model_core_t *core,
                            const pn_model_contraction_t *contraction,
                            pn_model_contraction_plan_t *plan) {
@@ -464,12 +468,22 @@ static void cut_along_rows(const pn_model_core_t *core,
                     (plan->k.points * core->accumulator_bytes);
   columns = min_i64(columns, most_columns) / tile->nr * tile->nr;
   if (columns <= plan->n.points ||
-      !pn_model_cut_loops(&contraction->m, tile->mr, tile->mr, &m) ||
-      !pn_model_cut_loops(&contraction->n, columns, tile->nr, &n) ||
-      m.points != tile->mr)
+      !pn_model_cut_loops(&contraction->n, columns, tile->nr, &n))
     return;
-  plan->m = m;
-  plan->n = n;
+  double others = (double)assumed_trips(contraction->batch) *
+                  count_blocks(&contraction->n, &n);
+  double wanted = 4 * (double)max_i64(contraction->cores, 1);
+  int64_t panel = plan->k.points * tile->nr * core->accumulator_bytes;
+  bool shares = panel >= share_bytes(&core->caches[0]) / least_shared_part;
+  for (int64_t tiles = shares ? tiles_along : 1; tiles > 0; --tiles) {
+    if (!pn_model_cut_loops(&contraction->m, tiles * tile->mr, tile->mr, &m) ||
+        m.points % tile->mr != 0 ||
+        (tiles > 1 && others * count_blocks(&contraction->m, &m) < wanted))
+      continue;
+    plan->m = m;
+    plan->n = n;
+    return;
+  }
 }
 
 /* Why no plan may be as it is asked for; NULL if there is no reason. */

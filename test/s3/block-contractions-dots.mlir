@@ -71,7 +71,8 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
 
 // Rows that serve several blocks of columns become words once, whole vectors of
 // 16 words: 300 steps are 75, no whole vectors, so that rows are moved. What 128 adds
-// to all of them is summed up once for each panel of columns.
+// to all of them is summed up once for each panel of columns, which two tiles of 8
+// rows share.
 // CHECK-LABEL: func @many
 //       FOURS: %[[ROWS:.+]] = memref.alloc() {{.+}}polynest.packed = "rows once for the nest: they are put into words of narrow elements"
 //       FOURS: affine.for %[[I:.+]] = 0 to 64 {
@@ -85,7 +86,7 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
 //       FOURS: affine.for %{{.+}} = 0 to 75 iter_args
 //       FOURS: vector.bitcast %[[MOVED]]
 //       FOURS: %[[START:.+]] = arith.subi {{.+}}#0 : vector<16xi32>
-//       FOURS: affine.for %{{.+}} = 0 to 8 step 8
+//       FOURS: affine.for %{{.+}} = 0 to 16 step 8
 //       FOURS: affine.for %{{.+}} = 0 to 75 iter_args(%{{.+}} = %[[START]],
 //       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //   FOURS-NOT: arith.subi
