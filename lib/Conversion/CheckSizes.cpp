@@ -3,13 +3,14 @@
 //
 // What: puts assertions in front of the structured operations, copies and casts
 // of an entry whose operands' dynamic sizes must agree: a loop that walks
-// dimensions of several operands has one size, a copy two equal shapes, and a
-// window may not reach past the end of what it reads. What follows from earlier
-// assertions, or is the same value, needs none; nor does a result whose size
-// the entry's shape function takes from an input, which callers see to. Where
-// the sizes are those of arguments, or computed from them alone, and the
-// operation runs whenever the entry does, the assertion stands at the start of
-// the entry: nothing has been written then, and it parts no nests.
+// dimensions of several operands has one size, a copy two equal shapes, a
+// window may not reach past the end of what it reads, and the parts that a
+// reshape makes of a dimension have as many elements as it has. What follows
+// from earlier assertions, or is the same value, needs none; nor does a result
+// whose size the entry's shape function takes from an input, which callers see
+// to. Where the sizes are those of arguments, or computed from them alone, and
+// the operation runs whenever the entry does, the assertion stands at the start
+// of the entry: nothing has been written then, and it parts no nests.
 // Legal always: these operations are undefined for other sizes. What is moved
 // to the start is pure and depends on arguments alone.
 // Profitable always: the alternative is reading past the end of an argument.
@@ -216,6 +217,7 @@ public:
   void visit(linalg::LinalgOp op);
   void visit(memref::CopyOp op);
   void visit(memref::CastOp op);
+  void visit(memref::ExpandShapeOp op);
 
 private:
   void requireEqual(Operation *op, Extent a, Extent b);
@@ -238,6 +240,7 @@ private:
   DenseSet<Operation *> moved;
   DenseMap<std::pair<void *, int64_t>, Value> known;
   llvm::EquivalenceClasses<std::pair<void *, int64_t>> equal;
+  SizeFacts facts;
   unsigned asserted = 0;
   unsigned unknown = 0;
 };
@@ -354,6 +357,7 @@ void SizeChecks::assumeResults(func::FuncOp shapes) {
   std::optional<ResultSizes> sizes = getResultSizes(entry, shapes);
   if (!sizes)
     return;
+  facts.assumeResults(entry, shapes);
   for (auto [target, value] : sizes->results) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (std::optional<int64_t> constant = getConstantIntValue(value)) {
@@ -368,6 +372,8 @@ void SizeChecks::assumeResults(func::FuncOp shapes) {
 }
 
 void SizeChecks::assume(cf::AssertOp op) {
+  if (op->getBlock() == &block)
+    facts.assume(op);
   auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
   if (op->getBlock() != &block || !compare ||
       compare.getPredicate() != arith::CmpIPredicate::eq ||
@@ -508,6 +514,49 @@ void SizeChecks::visit(memref::CastOp op) {
                    Extent{Value(), target.getDimSize(d)});
 }
 
+/// The product as a value, of sizes that are at hand; these are taken off.
+static Value multiplyOut(OpBuilder &builder, Location loc,
+                         const SizeProduct &product, ValueRange &sizes) {
+  Value value = arith::ConstantIndexOp::create(builder, loc, product.factor);
+  for (size_t i = 0; i < product.unknown.size(); ++i)
+    value = arith::MulIOp::create(builder, loc, value, sizes[i]);
+  sizes = sizes.drop_front(product.unknown.size());
+  return value;
+}
+
+void SizeChecks::visit(memref::ExpandShapeOp op) {
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+  for (auto [d, group] : llvm::enumerate(op.getReassociationIndices())) {
+    SizeProduct whole = facts.of(op.getSrc(), d);
+    std::optional<SizeProduct> parts = SizeProduct();
+    for (int64_t i : group)
+      if (parts)
+        parts = multiply(*parts, facts.of(sizes[i]));
+    if (parts && *parts == whole)
+      continue;
+    if (!parts) {
+      ++unknown;
+      remark(RemarkKind::Declined, op.getLoc(), kPass,
+             "a dimension has too many parts");
+      continue;
+    }
+    SmallVector<Extent> extents;
+    for (const SizeProduct *product : {&whole, &*parts})
+      for (const UnknownSize &size : product->unknown)
+        extents.push_back({size.base, size.dim});
+    emit(op, extents,
+         "sizes differ: a reshape to another number of elements than there are",
+         [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
+           Value a = multiplyOut(builder, loc, whole, values);
+           Value b = multiplyOut(builder, loc, *parts, values);
+           return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        a, b);
+         });
+    if (op->getBlock() == &block)
+      facts.assumeEqual(whole, *parts);
+  }
+}
+
 namespace {
 struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
   void runOnOperation() override {
@@ -526,8 +575,8 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
     // In program order, and before anything moves.
     SmallVector<Operation *> work;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<linalg::LinalgOp, memref::CopyOp, memref::CastOp, cf::AssertOp>(
-              op))
+      if (isa<linalg::LinalgOp, memref::CopyOp, memref::CastOp,
+              memref::ExpandShapeOp, cf::AssertOp>(op))
         work.push_back(op);
     });
     SizeChecks checks(function);
@@ -539,6 +588,8 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
         checks.visit(copy);
       else if (auto view = dyn_cast<memref::CastOp>(op))
         checks.visit(view);
+      else if (auto parts = dyn_cast<memref::ExpandShapeOp>(op))
+        checks.visit(parts);
       else
         checks.visit(cast<linalg::LinalgOp>(op));
     }

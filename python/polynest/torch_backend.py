@@ -51,6 +51,7 @@ from polynest import (
     torch_options,
     torch_repairs,
     torch_rewrites,
+    torch_sizes,
     torch_training,
     torch_views,
 )
@@ -445,6 +446,7 @@ class Runner:
             shapes = _capi.result_sizes(
                 self._entry, probe, [len(s) for s in shapes]
             )
+            self._compare(shapes, sizes)
         results = [
             (number, tuple(s), None)
             for (number, _, _), s in zip(self.program.results, shapes)
@@ -454,6 +456,20 @@ class Runner:
             for r, (_, s, _) in zip(self.lowered.results, results)
         ]
         return _Signature(inputs, results, makers)
+
+    def _compare(
+        self, shapes: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]
+    ) -> None:
+        """Sizes of results are what the graph said; `sizes` are those of the
+        arguments. A wrong one would be memory of others."""
+        for k, (result, shape) in enumerate(zip(self.lowered.results, shapes)):
+            for d, (tree, have) in enumerate(zip(result.expected, shape)):
+                want = tree and torch_sizes.value_of(tree, sizes)
+                if want is not None and have != want:
+                    raise errors.InternalError(
+                        f"dimension {d} of result {k} would have {have} "
+                        f"elements; the graph says {want}"
+                    )
 
     def _maker(
         self, dtype: torch.dtype, sizes: Sequence[int]

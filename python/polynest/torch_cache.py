@@ -343,7 +343,7 @@ def _pack_program(lowered: frontend.Program, program: Program) -> dict | None:
             for a in lowered.arguments
         ],
         "results": [
-            [_dtype_text(r.dtype), r.sizes, r.permutation]
+            [_dtype_text(r.dtype), r.sizes, r.permutation, r.expected]
             for r in lowered.results
         ],
     }
@@ -375,8 +375,8 @@ def _unpack_program(
         for a, tensor in zip(entry["arguments"], captured, strict=True)
     ]
     results = [
-        frontend.Result(getattr(torch, d), tuple(s), _tuple(p))
-        for d, s, p in entry["results"]
+        frontend.Result(getattr(torch, d), tuple(s), _tuple(p), tuple(e))
+        for d, s, p, e in entry["results"]
     ]
     lowered = frontend.Program("", tuple(arguments), tuple(results))
     return lowered, Program(executable)

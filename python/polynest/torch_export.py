@@ -41,6 +41,7 @@ from polynest import (
     torch_options,
     torch_repairs,
     torch_rewrites,
+    torch_sizes,
 )
 from polynest import torch_frontend as frontend
 from polynest.handles import Context, Module, Options, Target
@@ -941,56 +942,11 @@ class _SizeAssertions:
         return self._tree(expression)
 
     def _tree(self, expression: Any) -> list:
-        """A sympy expression as lists; see exported.insert_assertions."""
-        if expression.is_Symbol:
-            place = self.symbols.get(expression)
-            if place is None:
-                raise errors.UnsupportedError(
-                    f"size {expression} is that of no argument"
-                )
-            return ["place", *place.key]
-        if expression.is_Integer:
-            return ["number", int(expression)]
-        name = type(expression).__name__
-        operator = _OPERATORS.get(name)
-        if name == "Pow" and expression.exp.is_Integer and expression.exp > 0:
-            base = self._tree(expression.base)
-            tree = base
-            for _ in range(int(expression.exp) - 1):
-                tree = ["*", tree, base]
-            return tree
-        if operator is None or not expression.args:
-            raise errors.UnsupportedError(
-                f"a condition on sizes has no form in the library: {expression}"
-            )
-        trees = [self._tree(a) for a in expression.args]
-        if operator == "not":
-            return ["not", trees[0]]
-        tree = trees[0]
-        for more in trees[1:]:
-            tree = [operator, tree, more]
-        return tree
+        return torch_sizes.tree_of(expression, self._place)
 
-
-_OPERATORS = {
-    "Add": "+",
-    "Mul": "*",
-    "FloorDiv": "//",
-    "CleanDiv": "//",
-    "Mod": "%",
-    "PythonMod": "%",
-    "Max": "max",
-    "Min": "min",
-    "Equality": "==",
-    "Unequality": "!=",
-    "StrictLessThan": "<",
-    "LessThan": "<=",
-    "StrictGreaterThan": ">",
-    "GreaterThan": ">=",
-    "And": "and",
-    "Or": "or",
-    "Not": "not",
-}
+    def _place(self, symbol: Any) -> list | None:
+        place = self.symbols.get(symbol)
+        return None if place is None else ["place", *place.key]
 
 
 # -- files ---------------------------------------------------------------------

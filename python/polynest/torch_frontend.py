@@ -24,7 +24,7 @@ import torch.fx
 from torch.fx.node import map_arg
 from torch.fx.passes.shape_prop import TensorMetadata
 
-from polynest import _lowering, torch_text, torch_unsigned
+from polynest import _lowering, errors, torch_sizes, torch_text, torch_unsigned
 from polynest.torch_repairs import ALLOCATION
 from polynest.torch_rewrites import BAGS, has_padded_bags
 
@@ -69,11 +69,13 @@ class Argument:
 @dataclass(frozen=True)
 class Result:
     """One result: contiguous as computed, then permuted for the caller where
-    `permutation` is given."""
+    `permutation` is given. `expected` has what the graph says of each size that
+    is not known, a tree of torch_sizes over those of the arguments, or None."""
 
     dtype: torch.dtype
     sizes: tuple[int | None, ...]
     permutation: tuple[int, ...] | None = None
+    expected: tuple[list | None, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -751,12 +753,32 @@ class _RegionGraph:
         inner = self.map[node]
         order = _result_order(value)
         if order is None:
-            return Result(value.dtype, _sizes(value)), inner
+            return self._describe(value, None), inner
         inner = self._call(
             aten.permute.default, (inner, order), value.permute(order)
         )
         back = tuple(_inverse(order))
-        return Result(value.dtype, _sizes(inner.meta["val"]), back), inner
+        return self._describe(inner.meta["val"], back), inner
+
+    def _describe(
+        self, value: torch.Tensor, permutation: tuple[int, ...] | None
+    ) -> Result:
+        expected = tuple(map(self._expected, value.shape))
+        return Result(value.dtype, _sizes(value), permutation, expected)
+
+    def _expected(self, size: Any) -> list | None:
+        """The size in terms of those of arguments, where it is not known and
+        all it depends on are some of these."""
+        if _static(size) is not None:
+            return None
+        try:
+            return torch_sizes.tree_of(size.node.expr, self._place)
+        except errors.UnsupportedError:
+            return None
+
+    def _place(self, symbol: Any) -> list | None:
+        found = self.places.get(symbol)
+        return None if found is None else ["place", *found[:2]]
 
     def _mark_places(self) -> None:
         """Gives each op a location that names its node, so that whoever

@@ -513,6 +513,34 @@ def test_dynamic_matmul():
     assert compiles() == 1
 
 
+def test_sizes_of_results_are_compared(monkeypatch):
+    """A result of other sizes than the graph says is an error: here the program
+    is made to say others."""
+    from polynest import _capi
+
+    def function(x, y):
+        parts = x.view(-1, 4).exp(), torch.cat([x, y]), x[: x.size(0) // 2]
+        return *parts, (x[:, None] * y[None]).transpose(0, 1)
+
+    g = compiled(function, dynamic=True)
+    for n, m in ((16, 6), (20, 7)):
+        x, y = torch.randn(n), torch.randn(m)
+        for got, want in zip(g(x, y), function(x, y), strict=True):
+            assert got.shape == want.shape
+            torch.testing.assert_close(got, want)
+    wrong = _capi.result_sizes
+    for k, d in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1)):
+
+        def other(*arguments, k=k, d=d):
+            sizes = [list(s) for s in wrong(*arguments)]
+            sizes[k][d] += 1
+            return sizes
+
+        monkeypatch.setattr(_capi, "result_sizes", other)
+        with pytest.raises(errors.InternalError, match=f"result {k}"):
+            g(torch.randn(24 + 4 * k), torch.randn(9 + d))
+
+
 def test_dynamic_number():
     g = compiled(lambda x, n: x * n + n, dynamic=True)
     with torch.no_grad():

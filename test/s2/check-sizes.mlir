@@ -3,7 +3,8 @@
 // @same); a size may be computed from arguments (@computed); inside of a branch
 // the assertion stays there (@branch); sizes that a loop keeps are those it
 // starts from (@carried); windows may not reach past the end (@window); copies
-// and casts are checked (@copy, @cast); what an assertion of the program says
+// and casts are checked (@copy, @cast), and reshapes, unless the parts are those that
+// were joined (@parts, @joined); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
 // moves is there, or nothing runs (@place).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
@@ -221,4 +222,37 @@ func.func @place(%x: memref<?x4xf32>, %r: memref<?xf32> {polynest.result})
 func.func @place_shapes(%x0: index, %x1: index, %r: index) -> index
     attributes {polynest.shapes} {
   return %r : index
+}
+
+// CHECK-LABEL: func @parts
+//  CHECK-SAME: %[[X:.+]]: memref<?xf32>, %[[M:.+]]: index
+//   CHECK-DAG: %[[N:.+]] = memref.dim %[[X]],
+//   CHECK-DAG: %[[P:.+]] = arith.muli %{{.+}}, %[[M]]
+//       CHECK: %[[E:.+]] = arith.cmpi eq, %{{.+}}, %[[P]]
+//  CHECK-NEXT: cf.assert %[[E]], "sizes differ: a reshape to another number of elements than there are"
+//   CHECK-NOT: cf.assert
+//       CHECK: memref.expand_shape
+//       CHECK: return
+func.func @parts(%x: memref<?xf32>, %m: index) attributes {polynest.entry} {
+  %p = memref.expand_shape %x [[0, 1]] output_shape [%m, 4]
+    : memref<?xf32> into memref<?x4xf32>
+  %r = memref.alloc(%m) : memref<?x4xf32>
+  linalg.exp ins(%p : memref<?x4xf32>) outs(%r : memref<?x4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @joined
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @joined(%x: memref<?x?xf32>) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %x, %c0 : memref<?x?xf32>
+  %n = memref.dim %x, %c1 : memref<?x?xf32>
+  %f = memref.collapse_shape %x [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+  %p = memref.expand_shape %f [[0, 1]] output_shape [%n, %m]
+    : memref<?xf32> into memref<?x?xf32>
+  %r = memref.alloc(%n, %m) : memref<?x?xf32>
+  linalg.exp ins(%p : memref<?x?xf32>) outs(%r : memref<?x?xf32>)
+  return
 }
