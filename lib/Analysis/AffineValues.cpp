@@ -168,10 +168,12 @@ std::optional<AffineExpr> AffineValueBuilder::expressDivision(Operation *op) {
   return lhs->floorDiv(divisor);
 }
 
-std::optional<AffineExpr> AffineValueBuilder::expressApply(AffineApplyOp op) {
-  AffineMap map = op.getAffineMap();
+std::optional<AffineExpr> AffineValueBuilder::express(AffineMap map,
+                                                      ValueRange operands) {
+  if (map.getNumResults() != 1)
+    return std::nullopt;
   SmallVector<AffineExpr> dimExprs, symbolExprs;
-  for (auto [i, operand] : llvm::enumerate(op.getMapOperands())) {
+  for (auto [i, operand] : llvm::enumerate(operands)) {
     std::optional<AffineExpr> expr = express(operand);
     if (!expr)
       return std::nullopt;
@@ -187,7 +189,7 @@ std::optional<AffineExpr> AffineValueBuilder::expressApply(AffineApplyOp op) {
 
 std::optional<AffineExpr> AffineValueBuilder::expressOperation(Operation *op) {
   if (auto apply = dyn_cast<AffineApplyOp>(op))
-    return expressApply(apply);
+    return express(apply.getAffineMap(), apply.getMapOperands());
   if (isa<arith::IndexCastOp>(op))
     return express(op->getOperand(0));
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,

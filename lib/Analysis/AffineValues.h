@@ -34,6 +34,9 @@ public:
 
   /// The expression of `value`, or none if it is not affine here.
   std::optional<mlir::AffineExpr> express(mlir::Value value);
+  /// That of what a map gives, or none if it gives several.
+  std::optional<mlir::AffineExpr> express(mlir::AffineMap map,
+                                          mlir::ValueRange operands);
 
   /// The range of an expression made by this builder.
   IntegerRange rangeOf(mlir::AffineExpr expr);
@@ -46,7 +49,6 @@ public:
 
 private:
   std::optional<mlir::AffineExpr> expressOperation(mlir::Operation *op);
-  std::optional<mlir::AffineExpr> expressApply(mlir::affine::AffineApplyOp op);
   std::optional<mlir::AffineExpr> expressDivision(mlir::Operation *op);
   std::optional<mlir::AffineExpr> expressLeaf(mlir::Value value);
 

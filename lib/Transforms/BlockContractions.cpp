@@ -123,26 +123,20 @@ static void countTrips(CutLoop &cut) {
     return;
   }
   // A bound that moves with loops around the nest.
-  AffineMap upper = loop.getUpperBoundMap();
   if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1 || upper.getNumResults() != 1)
+      loop.getStepAsInt() != 1)
     return;
   AffineValueBuilder builder(loop);
-  auto operands = loop.getUpperBoundOperands();
-  SmallVector<AffineExpr> dims, symbols;
-  for (auto [i, operand] : llvm::enumerate(operands)) {
-    std::optional<AffineExpr> expr = builder.express(operand);
-    if (!expr)
-      return;
-    (i < upper.getNumDims() ? dims : symbols).push_back(*expr);
-  }
-  AffineExpr bound = upper.getResult(0).replaceDimsAndSymbols(dims, symbols);
-  IntegerRange range = builder.rangeOf(bound);
+  std::optional<AffineExpr> bound =
+      builder.express(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
+  if (!bound)
+    return;
+  IntegerRange range = builder.rangeOf(*bound);
   if (!range.isBounded() || range.low < 0 || range.high > INT32_MAX)
     return;
   cut.most = range.high;
   cut.fewest = range.low;
-  cut.divisor = bound.getLargestKnownDivisor();
+  cut.divisor = bound->getLargestKnownDivisor();
 }
 
 /// Groups are described by the most that they run.

@@ -636,17 +636,10 @@ bool addsLoops(const Access &access) {
 static bool mayEndBeforeBegin(AffineForOp loop) {
   if (getTripCount(loop))
     return false;
-  AffineMap upper = loop.getUpperBoundMap();
   AffineValueBuilder builder(loop);
-  SmallVector<AffineExpr> dims, symbols;
-  for (auto [i, operand] : llvm::enumerate(loop.getUpperBoundOperands())) {
-    std::optional<AffineExpr> expr = builder.express(operand);
-    if (!expr)
-      return true;
-    (i < upper.getNumDims() ? dims : symbols).push_back(*expr);
-  }
-  AffineExpr end = upper.getResult(0).replaceDimsAndSymbols(dims, symbols);
-  return builder.rangeOf(end).low < loop.getConstantLowerBound();
+  std::optional<AffineExpr> end =
+      builder.express(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
+  return !end || builder.rangeOf(*end).low < loop.getConstantLowerBound();
 }
 
 AffineMap getRestBegin(AffineForOp loop, AffineMap covered) {
@@ -669,26 +662,10 @@ std::optional<int64_t> getMostTrips(AffineForOp loop) {
   if (std::optional<int64_t> trips = getSmallTripCount(loop))
     return trips;
   AffineValueBuilder builder(loop);
-  auto express = [&](AffineMap map,
-                     ValueRange operands) -> std::optional<AffineExpr> {
-    if (map.getNumResults() != 1)
-      return std::nullopt;
-    SmallVector<AffineExpr> exprs;
-    for (Value operand : operands) {
-      std::optional<AffineExpr> expr = builder.express(operand);
-      if (!expr)
-        return std::nullopt;
-      exprs.push_back(*expr);
-    }
-    auto [dims, symbols] =
-        std::pair(ArrayRef(exprs).take_front(map.getNumDims()),
-                  ArrayRef(exprs).drop_front(map.getNumDims()));
-    return map.getResult(0).replaceDimsAndSymbols(dims, symbols);
-  };
   std::optional<AffineExpr> begin =
-      express(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
+      builder.express(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
   std::optional<AffineExpr> end =
-      express(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
+      builder.express(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
   if (!begin || !end)
     return std::nullopt;
   IntegerRange range = builder.rangeOf(*end - *begin);
