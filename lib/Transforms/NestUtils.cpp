@@ -506,17 +506,6 @@ bool isConstantInput(Value value) {
          !entry.getArgAttr(index, "polynest.result");
 }
 
-bool isBoundOnce(ArrayRef<Operation *> slice) {
-  bool isBound = false;
-  for (Operation *op : slice)
-    if (auto load = dyn_cast<AffineLoadOp>(op)) {
-      if (!isConstantInput(getBaseMemref(load.getMemRef())))
-        return false;
-      isBound = true;
-    }
-  return isBound;
-}
-
 static bool isBufferComputedOnce(Value memref, unsigned depth);
 
 /// True if the nest loads something, all of it computed once.
@@ -539,7 +528,7 @@ static bool isNestComputedOnce(Operation *root, unsigned depth) {
 
 /// True if the buffer is bound once, or made in the entry and stored by nests
 /// of it that load such buffers alone; `depth` is how many may come from
-/// another.
+/// another, 0 if it has to be bound.
 static bool isBufferComputedOnce(Value memref, unsigned depth) {
   Value base = getBaseMemref(memref);
   if (isConstantInput(base))
@@ -561,16 +550,24 @@ static bool isBufferComputedOnce(Value memref, unsigned depth) {
   return isStored;
 }
 
-bool isComputedOnce(ArrayRef<Operation *> slice) {
-  static constexpr unsigned mostSteps = 3;
-  bool isComputed = false;
+/// True if the operations load something, all of it computed once.
+static bool isSliceComputedOnce(ArrayRef<Operation *> slice, unsigned depth) {
+  bool loads = false;
   for (Operation *op : slice)
     if (auto load = dyn_cast<AffineLoadOp>(op)) {
-      if (!isBufferComputedOnce(load.getMemRef(), mostSteps))
+      if (!isBufferComputedOnce(load.getMemRef(), depth))
         return false;
-      isComputed = true;
+      loads = true;
     }
-  return isComputed;
+  return loads;
+}
+
+bool isBoundOnce(ArrayRef<Operation *> slice) {
+  return isSliceComputedOnce(slice, 0);
+}
+
+bool isComputedOnce(ArrayRef<Operation *> slice) {
+  return isSliceComputedOnce(slice, 3);
 }
 
 std::string whyNotParallel(ArrayRef<AffineForOp> loops, AffineForOp root,
