@@ -174,12 +174,6 @@ static double costWithRemainder(const Kernel &reduction,
 
 static constexpr int64_t kMaxFactor = 8;
 
-static int64_t countOperations(AffineForOp loop) {
-  int64_t count = 0;
-  loop.getBody()->walk([&](Operation *) { ++count; });
-  return count;
-}
-
 /// The best tile over all pairs of candidates; without loops if none pays.
 static Tile chooseTile(const Kernel &reduction,
                        ArrayRef<AffineForOp> candidates,
@@ -187,16 +181,16 @@ static Tile chooseTile(const Kernel &reduction,
   Tile best;
   double untiled = costOf(reduction, {}, {}, machine);
   best.cyclesPerOperation = untiled;
-  llvm::SmallDenseMap<Operation *, int64_t> sizes;
+  llvm::SmallDenseMap<Operation *, int64_t> sizes; // of bodies
   for (AffineForOp loop : candidates)
-    sizes[loop] = countOperations(loop);
+    sizes[loop] = int64_t(countOperations(loop)) - 1;
   auto consider = [&](ArrayRef<AffineForOp> loops, ArrayRef<int64_t> factors) {
     // What stands around an inner loop is copied with the outer one alone.
-    int64_t size = 0;
-    for (size_t i = loops.size(); i-- > 0;)
-      size = (sizes[loops[i]] +
-              (i + 1 < loops.size() ? size - sizes[loops[i + 1]] : 0)) *
-             factors[i];
+    int64_t size = 0, gained = 0;
+    for (size_t i = loops.size(); i-- > 0;) {
+      size = (sizes[loops[i]] + gained) * factors[i];
+      gained = size - sizes[loops[i]];
+    }
     if (size > machine.maxOperations)
       return;
     for (auto [loop, factor] : llvm::zip(loops, factors))
