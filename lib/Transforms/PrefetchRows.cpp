@@ -84,16 +84,17 @@ static bool isReadAgain(const Access &read, AffineForOp rows,
   return false;
 }
 
+static bool asksAlready(AffineForOp loop) {
+  return !loop.getBody()->getOps<AffinePrefetchOp>().empty();
+}
+
 /// What `loop`, inside of `rows` and behind the loops `earlier`, should ask
 /// for if its iterations take `leastCycles` and go on by `leastBytes`.
 static SmallVector<Ahead, 0>
 findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
           uint64_t cacheBytes, uint64_t leastCycles, int64_t leastBytes) {
   SmallVector<Ahead, 0> found;
-  bool asksAlready = false;
-  for (Operation &op : *loop.getBody())
-    asksAlready |= isa<AffinePrefetchOp>(op);
-  if (asksAlready || loop.getStepAsInt() <= 0 ||
+  if (asksAlready(loop) || loop.getStepAsInt() <= 0 ||
       estimateCycles(loop.getBody()) < leastCycles)
     return found;
   SmallVector<Access, 8> accesses, all;
@@ -192,34 +193,31 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
                          UINT64_C(1) << 20);
   }
 
+  /// What the loops inside of `rows` should ask for.
+  SmallVector<Ahead, 0> findAllAhead(AffineForOp rows) {
+    SmallVector<AffineForOp> loops;
+    for (auto loop : rows.getBody()->getOps<AffineForOp>())
+      if (!holdsLoops(loop.getBody()))
+        loops.push_back(loop);
+    auto find = [&](size_t i, uint64_t leastCycles, int64_t leastBytes) {
+      return findAhead(rows, loops[i], ArrayRef(loops).take_front(i),
+                       uint64_t(cacheSizeKib) * 1024, leastCycles, leastBytes);
+    };
+    SmallVector<Ahead, 0> found;
+    for (size_t i = 1; i < loops.size(); ++i)
+      llvm::append_range(found, find(i, heavyCycles, 1));
+    // Where no loop computes functions, the last one that reads a row again.
+    if (llvm::none_of(loops, asksAlready))
+      for (size_t i = loops.size(); found.empty() && i-- > 1;)
+        found = find(i, 0, lineBytes / 2);
+    numDeclined += loops.size() > 1 && found.empty();
+    return found;
+  }
+
   void runOnOperation() override {
     SmallVector<Ahead, 0> decisions;
     getOperation().walk([&](AffineForOp rows) {
-      SmallVector<AffineForOp> earlier;
-      uint64_t cacheBytes = uint64_t(cacheSizeKib) * 1024;
-      SmallVector<Ahead, 0> heavy, light;
-      for (auto loop : rows.getBody()->getOps<AffineForOp>()) {
-        if (holdsLoops(loop.getBody()))
-          continue;
-        if (!earlier.empty()) {
-          llvm::append_range(heavy, findAhead(rows, loop, earlier, cacheBytes,
-                                              heavyCycles, 1));
-          SmallVector<Ahead, 0> found =
-              findAhead(rows, loop, earlier, cacheBytes, 0, lineBytes / 2);
-          if (!found.empty())
-            light = std::move(found);
-        }
-        earlier.push_back(loop);
-      }
-      // Where no loop computes functions, the last one that reads a row again.
-      bool asksAlready = llvm::any_of(earlier, [](AffineForOp loop) {
-        return !loop.getBody()->getOps<AffinePrefetchOp>().empty();
-      });
-      if (!heavy.empty())
-        llvm::append_range(decisions, heavy);
-      else if (!asksAlready)
-        llvm::append_range(decisions, light);
-      numDeclined += earlier.size() > 1 && decisions.empty();
+      llvm::append_range(decisions, findAllAhead(rows));
     });
     for (Ahead &ahead : decisions) {
       keepOneALine(ahead);
