@@ -221,11 +221,11 @@ private:
   /// the memref with these dimensions joined, and the first of them.
   struct Joined {
     Value memref;
-    unsigned first, count;
+    unsigned first;
   };
   DenseMap<Operation *, Joined> joined;
   /// How many loops, the innermost ones of a block of sums, these are.
-  size_t joinedLoops = 1;
+  unsigned joinedLoops = 1;
 };
 } // namespace
 
@@ -557,32 +557,27 @@ static AffineMap joinResults(AffineMap map, MemRefType type, unsigned first,
 }
 
 void Emitter::cloneOne(Operation *op, IRMapping &mapping) {
-  auto placeOf = [&](auto access, AffineMap map) {
-    Value memref = mapping.lookupOrDefault(access.getMemRef());
-    if (auto it = joined.find(op); it != joined.end()) {
-      map = joinResults(map, access.getMemRefType(), it->second.first,
-                        it->second.count);
-      memref = it->second.memref;
-    }
-    auto [composed, operands] =
-        compose(map, lookUp(mapping, access.getMapOperands()));
-    return std::tuple(memref, composed, operands);
-  };
-  if (auto load = dyn_cast<AffineLoadOp>(op)) {
-    auto [memref, map, operands] = placeOf(load, load.getAffineMap());
+  if (!isa<AffineLoadOp, AffineStoreOp>(op)) {
+    builder.clone(*op, mapping);
+    return;
+  }
+  auto [place, indices] = getPlace(op);
+  Value memref = mapping.lookupOrDefault(getMemRef(op));
+  if (auto it = joined.find(op); it != joined.end()) {
+    auto type = cast<MemRefType>(memref.getType());
+    place = joinResults(place, type, it->second.first, joinedLoops);
+    memref = it->second.memref;
+  }
+  auto [map, operands] = compose(place, lookUp(mapping, indices));
+  if (auto load = dyn_cast<AffineLoadOp>(op))
     mapping.map(load.getResult(), AffineLoadOp::create(builder, load.getLoc(),
                                                        memref, map, operands)
                                       .getResult());
-    return;
-  }
-  if (auto store = dyn_cast<AffineStoreOp>(op)) {
-    auto [memref, map, operands] = placeOf(store, store.getAffineMap());
-    AffineStoreOp::create(builder, store.getLoc(),
-                          mapping.lookupOrDefault(store.getValueToStore()),
-                          memref, map, operands);
-    return;
-  }
-  builder.clone(*op, mapping);
+  else
+    AffineStoreOp::create(
+        builder, op->getLoc(),
+        mapping.lookupOrDefault(cast<AffineStoreOp>(op).getValueToStore()),
+        memref, map, operands);
 }
 
 void Emitter::cloneInto(ArrayRef<Operation *> ops, IRMapping &mapping) {
@@ -1519,44 +1514,23 @@ static SmallVector<Operation *> getCodeBehind(const Contraction &contraction) {
 
 /// The first of the dimensions that the loops index, one each, next to each
 /// other and all of all but the first; none where they do not.
-static std::optional<unsigned> findJoined(AffineMap map, ValueRange operands,
-                                          MemRefType type,
+static std::optional<unsigned> findJoined(Operation *access,
                                           ArrayRef<CutLoop> loops) {
-  auto placeOf = [&](AffineForOp loop) -> std::optional<unsigned> {
-    Value index = loop.getInductionVar();
-    auto it = llvm::find(operands, index);
-    if (it == operands.end() || llvm::count(operands, index) > 1 ||
-        it - operands.begin() >= map.getNumDims())
-      return std::nullopt;
-    return it - operands.begin();
-  };
+  auto type = cast<MemRefType>(getMemRef(access).getType());
+  auto [map, operands] = getPlace(access);
   std::optional<unsigned> first;
   for (auto [i, cut] : llvm::enumerate(loops)) {
-    std::optional<unsigned> dim = placeOf(cut.loop);
-    if (!dim)
+    AffineForOp loop = cut.loop;
+    std::optional<unsigned> d =
+        getOnlyDim(map, operands, loop.getInductionVar());
+    if (!d)
       return std::nullopt;
-    AffineExpr index = getAffineDimExpr(*dim, map.getContext());
-    if (i == 0) {
-      auto it = llvm::find(map.getResults(), index);
-      if (it == map.getResults().end())
-        return std::nullopt;
-      first = it - map.getResults().begin();
-    }
-    unsigned d = *first + i;
-    if (d >= map.getNumResults() || map.getResult(d) != index ||
-        (i > 0 && type.getDimSize(d) != *cut.trips))
+    if (i == 0)
+      first = d;
+    else if (*d != *first + i || type.getDimSize(*d) != *cut.trips)
       return std::nullopt;
-    for (unsigned other = 0; other < map.getNumResults(); ++other)
-      if (other != d && map.getResult(other).isFunctionOfDim(*dim))
-        return std::nullopt;
   }
   return first;
-}
-
-static Value memrefOf(Operation *access) {
-  if (auto load = dyn_cast<AffineLoadOp>(access))
-    return load.getMemRef();
-  return cast<AffineStoreOp>(access).getMemRef();
 }
 
 /// True if nothing but accesses at exactly the loops' indices depends on them,
@@ -1579,34 +1553,26 @@ canJoin(const Contraction &contraction, ArrayRef<CutLoop> loops,
       return value == AffineForOp(cut.loop).getInductionVar();
     });
   };
-  auto join = [&](auto access) {
-    if (llvm::none_of(access.getMapOperands(), isIndex))
-      return true;
-    MemRefType type = access.getMemRefType();
+  auto join = [&](Operation *access) {
+    Value memref = getMemRef(access);
+    auto type = cast<MemRefType>(memref.getType());
     AffineForOp root = contraction.root;
     if (!type.hasStaticShape() || !type.getLayout().isIdentity() ||
-        !root.isDefinedOutsideOfLoop(access.getMemRef()))
+        !root.isDefinedOutsideOfLoop(memref))
       return false;
-    auto first =
-        findJoined(access.getAffineMap(), access.getMapOperands(), type, loops);
+    std::optional<unsigned> first = findJoined(access, loops);
     if (first)
       accesses.push_back({access, *first});
     return first.has_value();
   };
   accesses.clear();
   for (Operation *op : getCodeBehind(contraction)) {
-    bool isJoined;
-    if (auto load = dyn_cast<AffineLoadOp>(op))
-      isJoined = join(load);
-    else if (auto store = dyn_cast<AffineStoreOp>(op))
-      isJoined = join(store);
-    else
-      isJoined = !op->walk([&](Operation *inner) {
-                      return llvm::any_of(inner->getOperands(), isIndex)
-                                 ? WalkResult::interrupt()
-                                 : WalkResult::advance();
-                    }).wasInterrupted();
-    if (!isJoined)
+    bool isApart = !op->walk([&](Operation *inner) {
+                        return llvm::any_of(inner->getOperands(), isIndex)
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      }).wasInterrupted();
+    if (!isApart && !(isa<AffineLoadOp, AffineStoreOp>(op) && join(op)))
       return false;
   }
   // What the sums start from would be the same buffer under another name.
@@ -1614,7 +1580,7 @@ canJoin(const Contraction &contraction, ArrayRef<CutLoop> loops,
          llvm::all_of(contraction.initSlice, [&](Operation *op) {
            auto load = dyn_cast<AffineLoadOp>(op);
            return !load || llvm::none_of(accesses, [&](const auto &access) {
-             return getBaseMemref(memrefOf(access.first)) ==
+             return getBaseMemref(getMemRef(access.first)) ==
                     getBaseMemref(load.getMemRef());
            });
          });
@@ -1644,19 +1610,11 @@ void Emitter::joinAccesses() {
   joinedLoops = loops.size();
   llvm::MapVector<std::pair<Value, unsigned>, Value> views;
   for (auto [op, first] : accesses) {
-    Value memref = memrefOf(op);
+    Value memref = getMemRef(op);
     Value &view = views[{memref, first}];
-    if (!view) {
-      SmallVector<ReassociationIndices> dims;
-      unsigned rank = cast<MemRefType>(memref.getType()).getRank();
-      for (unsigned d = 0; d < rank; ++d) {
-        if (d <= first || d >= first + loops.size())
-          dims.emplace_back();
-        dims.back().push_back(d);
-      }
-      view = memref::CollapseShapeOp::create(builder, loc, memref, dims);
-    }
-    joined[op] = {view, first, unsigned(loops.size())};
+    if (!view)
+      view = joinDimensions(builder, loc, memref, first, joinedLoops);
+    joined[op] = {view, first};
   }
 }
 

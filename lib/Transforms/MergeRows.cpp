@@ -20,7 +20,6 @@ namespace {
 /// outer one in `dim`, the inner one in the next.
 struct RowAccess {
   Operation *op;
-  Value memref;
   unsigned dim;
 };
 } // namespace
@@ -43,25 +42,6 @@ static OpFoldResult getPlainBound(AffineForOp loop) {
   return operands[0];
 }
 
-/// The dimension that the value alone indexes; none if it is anywhere else.
-static std::optional<unsigned> getOnlyDim(AffineMap map, ValueRange operands,
-                                          Value iv) {
-  if (llvm::count(operands, iv) != 1)
-    return std::nullopt;
-  auto position = unsigned(llvm::find(operands, iv) - operands.begin());
-  std::optional<unsigned> found;
-  if (position >= map.getNumDims())
-    return std::nullopt;
-  for (auto [i, result] : llvm::enumerate(map.getResults())) {
-    if (!result.isFunctionOfDim(position))
-      continue;
-    if (found || !isa<AffineDimExpr>(result))
-      return std::nullopt;
-    found = i;
-  }
-  return found;
-}
-
 /// Finds all that the two loops move; false if one loop over all their
 /// iterations could not do the same.
 static bool collectRows(AffineForOp outer, AffineForOp inner, SizeFacts &facts,
@@ -81,30 +61,15 @@ static bool collectRows(AffineForOp outer, AffineForOp inner, SizeFacts &facts,
     auto [map, operands] = getPlace(user);
     std::optional<unsigned> at = getOnlyDim(map, operands, row);
     std::optional<unsigned> behind = getOnlyDim(map, operands, next);
-    auto load = dyn_cast<AffineLoadOp>(user);
-    Value memref =
-        load ? load.getMemRef() : cast<AffineStoreOp>(user).getMemRef();
+    Value memref = getMemRef(user);
     if (!at || !behind || *behind != *at + 1 ||
         !cast<MemRefType>(memref.getType()).getLayout().isIdentity() ||
         outer->isAncestor(memref.getParentBlock()->getParentOp()) ||
         !(facts.of(memref, *behind) == size))
       return false;
-    accesses.push_back({user, memref, *at});
+    accesses.push_back({user, *at});
   }
   return !accesses.empty();
-}
-
-/// The memref with the two dimensions as one.
-static Value collapse(OpBuilder &builder, Location loc, Value memref,
-                      unsigned dim) {
-  SmallVector<ReassociationIndices> groups;
-  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
-  for (int64_t d = 0; d < rank; ++d)
-    if (d == int64_t(dim) + 1)
-      groups.back().push_back(d);
-    else
-      groups.push_back({d});
-  return memref::CollapseShapeOp::create(builder, loc, memref, groups);
 }
 
 /// Puts one loop in the place of the two.
@@ -132,9 +97,10 @@ static AffineForOp merge(AffineForOp outer, AffineForOp inner,
       Block::iterator(body->getTerminator()));
   for (const RowAccess &access : accesses) {
     auto [map, operands] = getPlace(access.op);
-    Value &view = views[{access.memref, access.dim}];
+    Value memref = getMemRef(access.op);
+    Value &view = views[{memref, access.dim}];
     if (!view)
-      view = collapse(builder, loc, access.memref, access.dim);
+      view = joinDimensions(builder, loc, memref, access.dim, 2);
     llvm::replace(operands, outer.getInductionVar(), made.getInductionVar());
     SmallVector<AffineExpr> results(map.getResults());
     results.erase(results.begin() + access.dim + 1);

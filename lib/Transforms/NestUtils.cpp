@@ -203,6 +203,24 @@ bool isSameIndex(const Access &a, const Access &b, unsigned d, Block *block) {
          });
 }
 
+std::optional<unsigned> getOnlyDim(AffineMap map, ValueRange operands,
+                                   Value iv) {
+  if (llvm::count(operands, iv) != 1)
+    return std::nullopt;
+  auto position = unsigned(llvm::find(operands, iv) - operands.begin());
+  std::optional<unsigned> found;
+  if (position >= map.getNumDims())
+    return std::nullopt;
+  for (auto [i, result] : llvm::enumerate(map.getResults())) {
+    if (!result.isFunctionOfDim(position))
+      continue;
+    if (found || !isa<AffineDimExpr>(result))
+      return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
 Value getOnlyVariable(const Access &access, unsigned d) {
   std::optional<Linear> form = getLinear(access, d);
   if (!form || form->terms.size() != 1 ||
@@ -425,6 +443,12 @@ void composeIndices(Operation *root) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
 }
 
+Value getMemRef(Operation *access) {
+  if (auto load = dyn_cast<AffineLoadOp>(access))
+    return load.getMemRef();
+  return cast<AffineStoreOp>(access).getMemRef();
+}
+
 std::pair<AffineMap, SmallVector<Value>> getPlace(Operation *access) {
   if (auto load = dyn_cast<AffineLoadOp>(access))
     return {load.getAffineMap(), SmallVector<Value>(load.getMapOperands())};
@@ -445,6 +469,18 @@ void movePlace(Operation *access, Value memref, AffineMap map,
                           cast<AffineStoreOp>(access).getValueToStore(), memref,
                           map, operands);
   access->erase();
+}
+
+Value joinDimensions(OpBuilder &builder, Location loc, Value memref,
+                     unsigned first, unsigned count) {
+  SmallVector<ReassociationIndices> groups;
+  unsigned rank = cast<MemRefType>(memref.getType()).getRank();
+  for (unsigned d = 0; d < rank; ++d) {
+    if (d <= first || d >= first + count)
+      groups.emplace_back();
+    groups.back().push_back(d);
+  }
+  return memref::CollapseShapeOp::create(builder, loc, memref, groups);
 }
 
 void moveWithinBlock(Operation *op, Operation *other) {

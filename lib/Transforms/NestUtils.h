@@ -51,6 +51,11 @@ bool moveAlike(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
 bool isSameIndex(const Access &a, const Access &b, unsigned d,
                  mlir::Block *block);
 
+/// The dimension of a place that the value alone indexes; none if it is
+/// anywhere else.
+std::optional<unsigned> getOnlyDim(mlir::AffineMap map,
+                                   mlir::ValueRange operands, mlir::Value iv);
+
 /// The induction variable of an index of the form c*iv + constant, or null.
 mlir::Value getOnlyVariable(const Access &access, unsigned d);
 
@@ -212,12 +217,18 @@ unsigned takeNests(
 /// Lets operations inside of `root` take in what computes their indices.
 void composeIndices(mlir::Operation *root);
 
-/// Map and operands of an affine.load or affine.store.
+/// Memref of an affine.load or affine.store.
+mlir::Value getMemRef(mlir::Operation *access);
+/// Map and operands of such an access.
 std::pair<mlir::AffineMap, llvm::SmallVector<mlir::Value>>
 getPlace(mlir::Operation *access);
 /// Replaces an affine.load or affine.store by one of another place.
 void movePlace(mlir::Operation *access, mlir::Value memref, mlir::AffineMap map,
                llvm::SmallVector<mlir::Value> operands);
+
+/// The memref with `count` dimensions from `first` on as one.
+mlir::Value joinDimensions(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value memref, unsigned first, unsigned count);
 
 /// Moves `op` before `other` of the same block; unlike Operation::moveBefore
 /// keeps the numbering of the block, so that many moves stay cheap.

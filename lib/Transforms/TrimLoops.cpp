@@ -449,12 +449,6 @@ private:
 };
 } // namespace
 
-static Value getMemRef(Operation *access) {
-  if (auto load = dyn_cast<AffineLoadOp>(access))
-    return load.getMemRef();
-  return cast<AffineStoreOp>(access).getMemRef();
-}
-
 /// The variables that name the rows of an access, dimension by dimension; none
 /// unless each is a loop of the nest of its own.
 std::optional<SmallVector<Value>>
