@@ -84,7 +84,8 @@ private:
   void cloneOne(Operation *op, IRMapping &mapping);
   Value makeBuffer(ArrayRef<int64_t> shape, Type elements);
   Value makePacked(ArrayRef<int64_t> shape, const std::string &why);
-  void clearBetween(Value buffer, unsigned d, const Bounds &first,
+  void clearAlong(Value buffer, function_ref<AffineForOp(size_t)> openLoop);
+  void clearBetween(Value buffer, unsigned along, const Bounds &first,
                     const Bounds &last);
   void clearRest(Value buffer, unsigned d, const LoopGroup &group, int64_t unit,
                  bool countsUnits = false);
@@ -762,38 +763,38 @@ Value Emitter::evaluate(const ContractionOperand &operand,
   return word;
 }
 
-/// Puts zeros in a box of a buffer.
-void Emitter::clearBox(Value buffer,
-                       ArrayRef<std::pair<int64_t, int64_t>> box) {
-  OpBuilder::InsertionGuard guard(builder);
-  Type elements = cast<MemRefType>(buffer.getType()).getElementType();
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elements));
-  SmallVector<Value> place;
-  for (auto [begin, end] : box) {
-    Bounds first{builder.getConstantAffineMap(begin), {}};
-    Bounds last{builder.getConstantAffineMap(end), {}};
-    place.push_back(makeLoop(last, 1, {}, &first).getInductionVar());
-  }
-  AffineStoreOp::create(builder, loc, zero, buffer,
-                        builder.getMultiDimIdentityMap(box.size()), place);
-}
-
-/// Puts zeros from one bound to the other, in dimension `d` of a buffer.
-void Emitter::clearBetween(Value buffer, unsigned d, const Bounds &first,
-                           const Bounds &last) {
+/// Puts zeros where the loops run that are opened for a buffer's dimensions.
+void Emitter::clearAlong(Value buffer,
+                         function_ref<AffineForOp(size_t)> openLoop) {
   OpBuilder::InsertionGuard guard(builder);
   auto bufferType = cast<MemRefType>(buffer.getType());
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(bufferType.getElementType()));
   SmallVector<Value> place;
-  for (auto [i, size] : llvm::enumerate(bufferType.getShape())) {
-    Bounds all{builder.getConstantAffineMap(size), {}};
-    AffineForOp loop = i == d ? makeLoop(last, 1, {}, &first) : makeLoop(all);
-    place.push_back(loop.getInductionVar());
-  }
+  for (int64_t d = 0; d < bufferType.getRank(); ++d)
+    place.push_back(openLoop(d).getInductionVar());
   AffineStoreOp::create(builder, loc, zero, buffer,
                         builder.getMultiDimIdentityMap(place.size()), place);
+}
+
+/// Puts zeros in a box of a buffer.
+void Emitter::clearBox(Value buffer,
+                       ArrayRef<std::pair<int64_t, int64_t>> box) {
+  clearAlong(buffer, [&](size_t d) {
+    Bounds first{builder.getConstantAffineMap(box[d].first), {}};
+    Bounds last{builder.getConstantAffineMap(box[d].second), {}};
+    return makeLoop(last, 1, {}, &first);
+  });
+}
+
+/// Puts zeros from one bound to the other, in dimension `along` of a buffer.
+void Emitter::clearBetween(Value buffer, unsigned along, const Bounds &first,
+                           const Bounds &last) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(buffer.getType()).getShape();
+  clearAlong(buffer, [&](size_t d) {
+    Bounds all{builder.getConstantAffineMap(shape[d]), {}};
+    return d == along ? makeLoop(last, 1, {}, &first) : makeLoop(all);
+  });
 }
 
 /// Puts zeros behind the points of the open block, in dimension `d` of a buffer
@@ -1687,21 +1688,10 @@ bool Emitter::copiesRows(const Bounds &columns) const {
   if (depth > mostShortDepth)
     return false;
   int64_t count = 0;
-  auto isLight = [&](Operation *op) {
-    return op->getNumRegions() == 0 &&
-           !isa<math::MathDialect>(op->getDialect());
-  };
-  for (Operation *op : decision.contraction.epilogueSlice) {
+  for (Operation *op : getCodeBehind(decision.contraction)) {
+    if (op->getNumRegions() != 0 || isa<math::MathDialect>(op->getDialect()))
+      return false;
     count += !isa<AffineApplyOp>(op);
-    if (!isLight(op))
-      return false;
-  }
-  for (Operation *op =
-           decision.contraction.reductionLoops.front()->getNextNode();
-       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
-    ++count;
-    if (!isLight(op))
-      return false;
   }
   return count <= mostCopied;
 }
