@@ -5,9 +5,7 @@
 
 #include <math.h>
 
-/* Each row in place takes a pointer; x86 has 16 registers for them all. */
-static const int32_t max_tile_rows = 12;
-/* Those that columns stream by are packed, an even distance apart. */
+/* Rows of a tile that columns stream by are packed, an even distance apart. */
 static const int32_t max_stream_rows = 16;
 static const int32_t max_tile_vectors = 4;
 static const int64_t max_trips = INT64_C(1) << 40;
@@ -326,6 +324,14 @@ static void even_out_columns(const pn_model_contraction_t *contraction,
   }
 }
 
+/* Bytes of all packed columns of one batch. */
+static double packed_bytes(const pn_model_core_t *core,
+                           const pn_model_contraction_t *contraction) {
+  const pn_model_loops_t points = pn_model_depth_points(contraction);
+  return product_of(&contraction->n) * product_of(&points) *
+         core->accumulator_bytes;
+}
+
 /* True if one block may hold all rows, and all columns outgrow L2. */
 static bool keeps_rows(const pn_model_core_t *core,
                        const pn_model_contraction_t *contraction) {
@@ -333,8 +339,7 @@ static bool keeps_rows(const pn_model_core_t *core,
   return is_known(&contraction->m) && is_known(&contraction->n) &&
          is_known(&points) &&
          product_of(&contraction->m) <= (double)most_rows &&
-         product_of(&contraction->n) * product_of(&points) *
-                 core->accumulator_bytes >
+         packed_bytes(core, contraction) >
              (double)share_bytes(&core->caches[1]);
 }
 
@@ -377,14 +382,6 @@ static bool cut_result(const pn_model_core_t *core,
       even_out_columns(contraction, plan);
     return true;
   }
-}
-
-/* Bytes of all packed columns of one batch. */
-static double packed_bytes(const pn_model_core_t *core,
-                           const pn_model_contraction_t *contraction) {
-  const pn_model_loops_t points = pn_model_depth_points(contraction);
-  return product_of(&contraction->n) * product_of(&points) *
-         core->accumulator_bytes;
 }
 
 /* True if packed columns are there before the call, and come in panels that
@@ -496,7 +493,7 @@ static const char *why_not_asked(const pn_model_core_t *core,
     return "a tile needs both rows and vectors";
   if (asked->mr != 0 && core->matrix.rows > 0)
     return "tiles of matrix registers are the model's";
-  if (asked->mr < 0 || asked->mr > max_tile_rows || asked->vectors < 0 ||
+  if (asked->mr < 0 || asked->mr > PN_MODEL_MAX_PLACES || asked->vectors < 0 ||
       asked->vectors > max_tile_vectors)
     return "a tile has 1 to 12 rows and 1 to 4 vectors";
   const pn_model_loops_t depth = pn_model_depth_points(contraction);
@@ -607,7 +604,7 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
       int32_t mr = units * unit;
       bool is_other =
           tiling->mr > 0 && (mr != tiling->mr || vectors != tiling->vectors);
-      if (units > max_tile_rows && !streams_panels(core, contraction, mr))
+      if (units > PN_MODEL_MAX_PLACES && !streams_panels(core, contraction, mr))
         continue;
       if (is_other || !tile_cost(core, mr, vectors, &plan.tile))
         continue;
@@ -832,7 +829,7 @@ static int32_t most_accumulators(const pn_model_core_t *core) {
   int32_t most = 0;
   pn_model_tile_t tile;
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
-    for (int32_t mr = 1; mr <= max_tile_rows; ++mr)
+    for (int32_t mr = 1; mr <= PN_MODEL_MAX_PLACES; ++mr)
       if (pn_model_tile_cost(core, mr, vectors, &tile))
         most = mr * vectors > most ? mr * vectors : most;
   return most;
@@ -848,7 +845,7 @@ int64_t pn_model_list_tilings(const pn_model_core_t *core,
   cut_list_t depths = list_depths(core, contraction);
   int32_t least = most_accumulators(core) < 6 ? 1 : 6;
   for (int32_t vectors = 1; vectors <= max_tile_vectors; ++vectors)
-    for (int32_t mr = 1; mr <= max_tile_rows; ++mr) {
+    for (int32_t mr = 1; mr <= PN_MODEL_MAX_PLACES; ++mr) {
       pn_model_tile_t tile;
       if (mr * vectors < least || !pn_model_tile_cost(core, mr, vectors, &tile))
         continue;
@@ -946,7 +943,7 @@ int64_t pn_model_list_steps(const pn_model_core_t *core,
       step_tile(&sink, &from, from.mr, from.vectors + sign);
       /* Another shape of as many accumulators. */
       pn_model_tile_t tile;
-      int32_t mr = max_tile_rows;
+      int32_t mr = PN_MODEL_MAX_PLACES;
       while (mr > 1 &&
              !pn_model_tile_cost(core, mr, from.vectors + sign, &tile))
         --mr;

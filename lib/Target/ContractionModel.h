@@ -13,7 +13,7 @@
  * input is out of range or nothing fits; outputs are cleared first.
  * Threads: pure functions. Nothing depends on the number of threads of a run;
  * the block of k, which fixes the order of accumulation, depends on the target
- * row and on k alone.
+ * row and on the contraction alone.
  * Source of the cache conditions: see Target/CostModel.h.
  * Since: 0.1
  */
@@ -26,6 +26,9 @@ PN_EXTERN_C_BEGIN
 
 #define PN_MODEL_MAX_LOOPS 8
 #define PN_MODEL_MAX_TAPS 64
+/* Most rows of a tile that are read in place: each takes a pointer, and x86 has
+ * 16 registers for them all. */
+#define PN_MODEL_MAX_PLACES 12
 
 /* Iterations of a group of loops, outermost first; 0: unknown. */
 typedef struct pn_model_loops {
@@ -94,7 +97,9 @@ typedef struct pn_model_contraction_plan {
  *          k, as far as the rows take no more than a quarter of L2
  *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
- *             blocks of k * 64, or 80 where mr does not divide a block of m)
+ *             blocks of k * 64, or 80 where mr does not divide a block of m);
+ *            1.1 times as many of up to 16 rows whose columns are bound once
+ *            and outgrow L2, unless they are one stream
  * S is the size of an accumulator, and of a packed word. Where taps leave out
  * rows, ceil(m/mr) is the mean over them of what is left; where the bound of n
  * moves, ceil(n/nr) is the mean over its values.

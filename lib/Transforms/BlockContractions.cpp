@@ -889,16 +889,12 @@ static bool isGathered(const Blocking &decision) {
          isConstant(decision.columns) && countBlocks(decision.columns) > 1;
 }
 
-/// Most rows of a micro-tile that are read where they are, each by an address
-/// of its own.
-static constexpr int32_t mostPlaces = 12;
-
-/// True if rows in place lie in few sets of the first cache.
+/// True if rows, which may be read in place, lie in few sets of the first
+/// cache.
 static bool collide(const Blocking &decision, const pn_model_core_t &core) {
-  int64_t bytes = core.accumulator_bytes;
   AffineLoadOp load = decision.rowLoad;
-  if (load)
-    bytes = getElementBytes(load.getType()).value_or(bytes);
+  int64_t bytes =
+      getElementBytes(load.getType()).value_or(core.accumulator_bytes);
   return decision.rowStep &&
          pn_model_rows_collide(&core, decision.plan.m.points,
                                std::abs(*decision.rowStep) * bytes);
@@ -922,7 +918,8 @@ static RowMode chooseRowMode(Blocking &decision, const pn_model_core_t &core) {
                                            : !isInPlace && isRepeated;
   // Each panel of a stream meets all rows anew.
   if (decision.plan.streams)
-    repays = isCopied = !isInPlace || decision.plan.tile.mr > mostPlaces ||
+    repays = isCopied = !isInPlace ||
+                        decision.plan.tile.mr > PN_MODEL_MAX_PLACES ||
                         collide(decision, core);
   if (isCopied && repays && canPackRowsAhead(decision))
     return RowMode::Ahead;
@@ -1262,10 +1259,10 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
   decision.endsByTile = decision.startsEven && decision.panels &&
                         !decision.isSwapped &&
                         (decision.isLong || isWhole(decision.depth));
-  if (decision.packsAhead && decision.panels)
+  if (decision.packsAhead && decision.panels) {
     decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
-  if (decision.packsAhead && decision.panels)
     decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
+  }
   return {};
 }
 
