@@ -38,6 +38,18 @@ static pn_model_core_t sandy_bridge(void) {
       .memory_bytes_per_cycle = 4};
 }
 
+/* A product of matrices for two cores, whose columns are packed ahead. */
+static pn_model_contraction_t packed_product(int64_t m, int64_t n, int64_t k,
+                                             bool is_bound) {
+  return (pn_model_contraction_t){.m = {1, {m}},
+                                  .n = {1, {n}},
+                                  .k = {1, {k}},
+                                  .batch = 1,
+                                  .cores = 2,
+                                  .packs_ahead = true,
+                                  .is_bound = is_bound};
+}
+
 static void paper_numbers(void) {
   pn_model_core_t core = sandy_bridge();
   int32_t mr, nr;
@@ -416,12 +428,7 @@ static void contraction_plans(void) {
   /* Columns that outgrow L2 serve all rows as they are packed, and are cut so
    * that two cores have four blocks each; of those that do not, rows are. */
   core = core_of("znver5", 4);
-  pn_model_contraction_t wide = {.m = {1, {128}},
-                                 .n = {1, {768}},
-                                 .k = {1, {3072}},
-                                 .batch = 1,
-                                 .cores = 2,
-                                 .packs_ahead = true};
+  pn_model_contraction_t wide = packed_product(128, 768, 3072, false);
   CHECK(pn_model_contraction_plan(&core, &wide, &plan));
   CHECK(plan.m.points == 128 && plan.n.points == 96);
   wide.n.trips[0] = wide.k.trips[0] = 512;
@@ -523,12 +530,8 @@ static void plans_of_words(void) {
 /* Blocks that all cores get as many of. */
 static void even_blocks(void) {
   pn_model_core_t core = core_of("znver5", 4);
-  pn_model_contraction_t product = {.m = {1, {128}},
-                                    .n = {1, {128}},
-                                    .k = {1, {128}},
-                                    .batch = 1,
-                                    .cores = 1,
-                                    .packs_ahead = true};
+  pn_model_contraction_t product = packed_product(128, 128, 128, false);
+  product.cores = 1;
   pn_model_contraction_plan_t plan;
   /* 128 rows in tiles of 6: 3 blocks of 48 for one core, 4 of 36 for two, both
    * of them 22 tiles. */
@@ -716,13 +719,8 @@ static void panel_shares(void) {
       {128, 3072, 0, true, 0},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
-                                      .n = {1, {cases[i].n}},
-                                      .k = {1, {cases[i].k}},
-                                      .batch = 1,
-                                      .cores = 2,
-                                      .packs_ahead = true,
-                                      .is_bound = cases[i].is_bound};
+    pn_model_contraction_t product =
+        packed_product(cases[i].m, cases[i].n, cases[i].k, cases[i].is_bound);
     pn_model_contraction_plan_t plan;
     CHECK(pn_model_contraction_plan(&core, &product, &plan));
     int32_t share = pn_model_panel_share(&core, &product, &plan);
@@ -734,13 +732,7 @@ static void panel_shares(void) {
     CHECK(share == cases[i].share);
   }
   /* Loads of matrix registers are as they are. */
-  pn_model_contraction_t product = {.m = {1, {128}},
-                                    .n = {1, {3072}},
-                                    .k = {1, {768}},
-                                    .batch = 1,
-                                    .cores = 2,
-                                    .packs_ahead = true,
-                                    .is_bound = true};
+  pn_model_contraction_t product = packed_product(128, 3072, 768, true);
   pn_model_contraction_plan_t plan;
   CHECK(pn_model_contraction_plan(&core, &product, &plan));
   core.matrix.rows = 16;
@@ -772,13 +764,8 @@ static void panel_leads(void) {
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
     pn_model_core_t core = core_of(cases[i].chip, 4);
-    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
-                                      .n = {1, {cases[i].n}},
-                                      .k = {1, {cases[i].k}},
-                                      .batch = 1,
-                                      .cores = 2,
-                                      .packs_ahead = true,
-                                      .is_bound = cases[i].is_bound};
+    pn_model_contraction_t product =
+        packed_product(cases[i].m, cases[i].n, cases[i].k, cases[i].is_bound);
     pn_model_contraction_plan_t plan;
     CHECK(pn_model_contraction_plan(&core, &product, &plan));
     int64_t lead = pn_model_panel_lead(&core, &product, &plan);
@@ -798,13 +785,7 @@ static void panel_leads(void) {
   /* Rows of any number: the tile that is best for a batch, a stream of panels
    * for as many rows as it has. */
   pn_model_core_t core = core_of("znver5", 4);
-  pn_model_contraction_t any = {.m = {1, {0}},
-                                .n = {1, {1000}},
-                                .k = {1, {16384}},
-                                .batch = 1,
-                                .cores = 2,
-                                .packs_ahead = true,
-                                .is_bound = true};
+  pn_model_contraction_t any = packed_product(0, 1000, 16384, true);
   pn_model_contraction_plan_t many, few;
   CHECK(pn_model_contraction_plan(&core, &any, &many) && !many.streams);
   CHECK(pn_model_few_rows_plan(&core, &any, &many, &few));
@@ -825,13 +806,8 @@ static void panel_leads(void) {
   for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); ++i)
     CHECK(!pn_model_few_rows_plan(&core, &others[i], &many, &few));
   /* What L1 holds is not asked for. */
-  pn_model_contraction_t small = {.m = {1, {8}},
-                                  .n = {1, {96}},
-                                  .k = {1, {64}},
-                                  .batch = 1,
-                                  .cores = 1,
-                                  .packs_ahead = true,
-                                  .is_bound = true};
+  pn_model_contraction_t small = packed_product(8, 96, 64, true);
+  small.cores = 1;
   pn_model_contraction_plan_t plan;
   CHECK(pn_model_contraction_plan(&core, &small, &plan) && plan.streams);
   CHECK(pn_model_panel_lead(&core, &small, &plan) == 0);
