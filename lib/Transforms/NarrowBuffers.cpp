@@ -23,6 +23,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/Contraction.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -146,9 +147,7 @@ static unsigned countLoops(Operation *op, Operation *alloc,
        parent = parent->getParentOp())
     if (auto loop = dyn_cast<AffineForOp>(parent)) {
       outermost = loop;
-      count += !loop.hasConstantBounds() ||
-               loop.getConstantUpperBound() - loop.getConstantLowerBound() >
-                   loop.getStepAsInt();
+      count += mayRunTwice(loop);
     }
   return count;
 }
@@ -281,18 +280,11 @@ struct NarrowBuffersPass : impl::NarrowBuffersBase<NarrowBuffersPass> {
     }
     for (auto &[op, buffer] : buffers) {
       remark(RemarkKind::Applied, op->getLoc(), passName, "kept narrow")
-          << arg("type", printType(buffer.narrow))
-          << arg("loads", buffer.loads.size());
+          << arg("type", buffer.narrow) << arg("loads", buffer.loads.size());
       narrow(cast<memref::AllocOp>(op), buffer);
     }
     numApplied += buffers.size();
     return true;
-  }
-
-  static std::string printType(Type type) {
-    std::string text;
-    llvm::raw_string_ostream(text) << type;
-    return text;
   }
 };
 } // namespace
