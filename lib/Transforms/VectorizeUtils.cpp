@@ -311,15 +311,6 @@ void findSquares(AffineForOp loop, LaneFacts &facts) {
   });
 }
 
-/// Lanes [first, first + count) of a vector.
-static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
-                       int64_t first, int64_t count) {
-  SmallVector<int64_t> lanes;
-  for (int64_t l = 0; l < count; ++l)
-    lanes.push_back(first + l);
-  return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
-}
-
 static unsigned getLanes(Value vector) {
   return cast<VectorType>(vector.getType()).getNumElements();
 }
@@ -333,6 +324,13 @@ static Value pickLanes(OpBuilder &builder, Location loc, Value a, Value b,
   for (int64_t lane = 0; lane < lanes; ++lane)
     order.push_back(pick(lane));
   return vector::ShuffleOp::create(builder, loc, a, b, order);
+}
+
+/// Lanes [first, first + count) of a vector.
+static Value takeLanes(OpBuilder &builder, Location loc, Value vector,
+                       int64_t first, int64_t count) {
+  return pickLanes(builder, loc, vector, vector, count,
+                   [&](int64_t lane) { return first + lane; });
 }
 
 /// Lanes of a square that units turn within 128 bits of a vector.
@@ -670,12 +668,11 @@ static SmallVector<Value> narrowTogether(OpBuilder &builder, Location loc,
                                          ArrayRef<Value> vectors) {
   SmallVector<Value> open(vectors);
   int64_t width = getLanes(open.front()), own = width;
-  auto pick = [&](Value a, Value b, int64_t first, int64_t count) -> Value {
-    SmallVector<int64_t> lanes;
-    for (int64_t begin = 0; int64_t(lanes.size()) < width; begin += own)
-      for (int64_t l = 0; l < count; ++l)
-        lanes.push_back(begin + (first + l) % own);
-    return vector::ShuffleOp::create(builder, loc, a, b, lanes);
+  // Of each run of `own` lanes `count` from its lane `first` on.
+  auto pick = [&](Value a, Value b, int64_t first, int64_t count) {
+    return pickLanes(builder, loc, a, b, width, [&](int64_t lane) {
+      return lane / count * own + (first + lane % count) % own;
+    });
   };
   for (; open.size() > 1; own /= 2) {
     SmallVector<Value> next;
