@@ -1162,7 +1162,7 @@ forEachPair(ArrayRef<Access> sources, ArrayRef<Access> sinks,
 SmallVector<DependenceAnalysis::Pair, 4>
 DependenceAnalysis::dependencesBetween(Operation *a, Operation *b) {
   SmallVector<Pair, 4> pairs;
-  SmallVector<Access, 8> sources(accessesOf(a)), sinks(accessesOf(b));
+  ArrayRef<Access> sources = accessesOf(a), sinks = accessesOf(b);
   forEachPair(sources, sinks, [&](const Access &source, const Access &sink) {
     DependenceInfo info = dependence(source, sink);
     if (info.kind != DepKind::None)
@@ -1205,7 +1205,7 @@ static bool forEachDependence(
                             unsigned rootPlace)>
         visit,
     llvm::function_ref<bool(const Access &, const Access &)> skip = {}) {
-  SmallVector<Access, 8> accesses(analysis.accessesOf(root));
+  ArrayRef<Access> accesses = analysis.accessesOf(root);
   return forEachPair(
       accesses, accesses, [&](const Access &source, const Access &sink) {
         if (skip && skip(source, sink))
@@ -1391,8 +1391,8 @@ bool DependenceAnalysis::fusionIsLegal(AffineForOp producer,
       return refuse(reason, "merged loops differ in lower bound or step");
     rename[bandA[i].getInductionVar()] = bandB[i].getInductionVar();
   }
-  SmallVector<Access, 8> sources(accessesOf(producer));
-  SmallVector<Access, 8> sinks(accessesOf(consumer));
+  ArrayRef<Access> sources = accessesOf(producer);
+  ArrayRef<Access> sinks = accessesOf(consumer);
   return forEachPair(
       sources, sinks, [&](const Access &source, const Access &sink) {
         if (impl->cannotMeet(source, sink))
@@ -1431,7 +1431,7 @@ bool DependenceAnalysis::fusionIsLegal(AffineForOp producer,
 }
 
 bool DependenceAnalysis::mayConflict(Operation *a, Operation *b) {
-  SmallVector<Access, 8> first(accessesOf(a)), second(accessesOf(b));
+  ArrayRef<Access> first = accessesOf(a), second = accessesOf(b);
   return !forEachPair(first, second, [&](const Access &x, const Access &y) {
     return overlap(x, y) == DepKind::None;
   });
@@ -1471,7 +1471,7 @@ bool DependenceAnalysis::reorderIsLegal(Operation *a, Operation *b,
 bool DependenceAnalysis::isRecomputable(Operation *op, std::string *reason) {
   if (hasOrderedEffect(op))
     return refuse(reason, "an assertion runs as often as written");
-  SmallVector<Access, 8> accesses(accessesOf(op));
+  ArrayRef<Access> accesses = accessesOf(op);
   for (const Access &access : accesses)
     if (!access.memref || (access.isWrite && !access.isAffine()))
       return refuse(reason, "writes that are not known");
