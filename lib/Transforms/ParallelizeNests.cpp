@@ -45,15 +45,16 @@ static constexpr llvm::StringLiteral grainName = "polynest.grain";
 // Legality
 //===----------------------------------------------------------------------===//
 
-/// Why the loop cannot become a parallel one, or an empty string.
+/// Why the loop cannot become a parallel one, or an empty string. `around` is
+/// as in accessesOf.
 static std::string whyNotParallel(DependenceAnalysis &dependences,
-                                  AffineForOp loop) {
+                                  AffineForOp loop, AffineForOp around) {
   if (loop.getNumResults())
     return "the loop carries values";
   if (loop.getLowerBoundMap().getNumResults() != 1 ||
       loop.getUpperBoundMap().getNumResults() != 1)
     return "a bound is a minimum or maximum";
-  if (isPlainlyParallel(loop, dependences.accessesOf(loop)))
+  if (isPlainlyParallel(loop, dependences.accessesOf(loop, around)))
     return "";
   std::string reason;
   return dependences.loopIsParallel(loop, &reason) ? "" : reason;
@@ -252,7 +253,7 @@ private:
       decline(loop, "the nest is too short", work);
       return true;
     }
-    std::string why = whyNotParallel(dependences, loop);
+    std::string why = whyNotParallel(dependences, loop, around);
     if (!why.empty()) {
       decline(loop, why, work);
       return false;
@@ -260,10 +261,8 @@ private:
     Decision decision{{loop}, 0};
     while (work.iterations < limits.collapseBelow) {
       AffineForOp inner = getMergeable(decision.loops.back());
-      if (!inner || *getTripCount(inner) == 0)
-        break;
-      (void)dependences.accessesOf(inner, loop);
-      if (!whyNotParallel(dependences, inner).empty())
+      if (!inner || *getTripCount(inner) == 0 ||
+          !whyNotParallel(dependences, inner, loop).empty())
         break;
       decision.loops.push_back(inner);
       uint64_t trips = *getTripCount(inner);
