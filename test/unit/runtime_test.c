@@ -493,6 +493,9 @@ static void test_resting_arenas(void) {
   void *own = pn_rt_arena(c, 1000);
   pn_rt_context_rest(c);
   CHECK(own && pn_rt_arena(c, 1000) == own);
+  /* All of a block may be used. */
+  CHECK(pn_rt_arena(c, 1024) == own);
+  memset(own, 1, 1024);
   pn_rt_context_rest(NULL);
   pn_rt_context_rest(b);
   pn_rt_context_destroy(a);
