@@ -31,6 +31,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polynest {
@@ -53,14 +54,13 @@ static constexpr int64_t groupSizes[] = {4, 2};
 static constexpr int64_t mostBytes = 32768;
 
 namespace {
-/// A loop over rows, its body cut before each loop along a row.
+/// A loop over rows.
 struct RowNest {
   AffineForOp rows;
   int64_t trips = 0;
   int64_t group = 0;
-  /// Operations that stay together, in order; the first loop's part also holds
-  /// what stands in front of it.
-  SmallVector<SmallVector<Operation *>> parts;
+  /// Loops along a row.
+  unsigned loops = 0;
   /// Buffers made in the body.
   SmallVector<Operation *> buffers;
 };
@@ -96,7 +96,7 @@ static bool hasCommonBounds(AffineForOp loop, AffineForOp rows) {
                        });
 }
 
-/// Cuts the body in parts. False for what has another form; no remark is due.
+/// Looks at the body. False for what has another form; no remark is due.
 static bool matchRows(AffineForOp loop, RowNest &nest) {
   std::optional<int64_t> trips = getSmallTripCount(loop);
   if (!trips || loop.getNumIterOperands() || loop.getStepAsInt() != 1 ||
@@ -104,16 +104,17 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
     return false;
   nest.rows = loop;
   nest.trips = *trips;
-  nest.parts.emplace_back();
-  bool hasLoop = false, waits = false;
+  // Parts end before each loop but the first, whose part also holds what stands
+  // in front of it.
+  llvm::DenseMap<Operation *, unsigned> partOf;
+  llvm::SmallDenseSet<unsigned> reductions;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (auto inner = dyn_cast<AffineForOp>(op)) {
       if (!isInnermost(inner) || !hasCommonBounds(inner, loop))
         return false;
-      if (hasLoop)
-        nest.parts.emplace_back();
-      hasLoop = true;
-      nest.parts.back().push_back(&op);
+      if (inner.getNumResults() != 0)
+        reductions.insert(nest.loops);
+      partOf[&op] = nest.loops++;
       continue;
     }
     if (isa<memref::AllocaOp, memref::AllocOp>(op)) {
@@ -125,24 +126,17 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
     if (op.getNumRegions() != 0 ||
         !(isa<AffineLoadOp, AffineStoreOp>(op) || isMemoryEffectFree(&op)))
       return false;
-    nest.parts.back().push_back(&op);
+    partOf[&op] = nest.loops == 0 ? 0 : nest.loops - 1;
   }
   // What a reduction hands to later parts.
-  llvm::DenseMap<Operation *, size_t> partOf;
-  for (size_t p = 0; p < nest.parts.size(); ++p)
-    for (Operation *op : nest.parts[p])
-      partOf[op] = p;
-  for (ArrayRef<Operation *> part : nest.parts) {
-    bool reduces = llvm::any_of(part, [](Operation *op) {
-      return isa<AffineForOp>(op) && op->getNumResults() != 0;
-    });
-    for (Operation *op : part)
-      waits |= reduces && llvm::any_of(op->getUsers(), [&](Operation *user) {
-                 Operation *top = loop.getBody()->findAncestorOpInBlock(*user);
-                 return partOf.at(top) != partOf.at(op);
-               });
+  for (auto [op, part] : partOf) {
+    if (!reductions.contains(part))
+      continue;
+    for (Operation *user : op->getUsers())
+      if (partOf.at(loop.getBody()->findAncestorOpInBlock(*user)) != part)
+        return true;
   }
-  return nest.parts.size() > 1 && waits;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,7 +301,7 @@ struct GroupRowsPass : impl::GroupRowsBase<GroupRowsPass> {
       }
       remark(RemarkKind::Applied, loc, passName,
              "loops run along several rows at a time")
-          << arg("rows", nest.group) << arg("loops", nest.parts.size());
+          << arg("rows", nest.group) << arg("loops", nest.loops);
       group(nest);
       ++numApplied;
     }
