@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What: a nest that fills a private buffer or a result with one value, most of
-// which the next nest overwrites, fills the rest alone: of a padded image its
-// border, in one nest for each side that has one.
+// which one of the next nests overwrites, fills the rest alone: of a padded
+// image its border, in one nest for each side that has one.
 // Legal when: the nest stores the value to each element once and does nothing
-// else; what touches the buffer next, in the same block, is a nest that stores
-// to each element of a box whose bounds are known, under no condition, and
-// reads nothing of the buffer. Elements of the box are then written before they
-// are read, the others as before.
+// else; what touches the buffer next, in the same block, are nests that store
+// to it and read nothing of it, one of them to each element of a box whose
+// bounds are known, under no condition. Elements of the box are then written
+// before they are read, the others as before. (Where polynest-split-borders has
+// made several nests of one, that of the inside has the largest box.)
 // Profitable when: the border takes at most half of the cache lines, and all of
 // the buffer some KiB.
 // Limits: boxes of constant bounds; a dimension of dynamic size is overwritten
-// as a whole, by a loop with the bounds of the fill's. One box for each fill.
-// Cost: operations behind each fill until the buffer is touched.
+// as a whole, by a loop with the bounds of the fill's. One box for each fill,
+// that which leaves least to fill.
+// Cost: operations behind each fill until the buffer is read.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -98,7 +100,8 @@ static std::optional<Fill> matchFill(AffineForOp root) {
   SmallVector<Access, 1> accesses;
   collectAccesses(fill.store, accesses);
   if (!isOwn(fill.store.getMemRef()) || !type.getLayout().isIdentity() ||
-      accesses.size() != 1 || !accesses[0].isAffine() || accesses[0].isPartial)
+      !type.getElementType().isIntOrFloat() || accesses.size() != 1 ||
+      !accesses[0].isAffine() || accesses[0].isPartial)
     return std::nullopt;
   const AffineValueMap &map = accesses[0].map;
   fill.dimOf.assign(fill.loops.size(), type.getRank());
@@ -236,22 +239,22 @@ static double countLines(ArrayRef<int64_t> counts, ArrayRef<int64_t> sizes,
   return runs * std::max(1.0, run / lineBytes);
 }
 
-static bool isWorthIt(const Decision &decision) {
-  MemRefType type = decision.fill.type;
-  SmallVector<int64_t> sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(ShapedType::isDynamic(size) ? 1 : size);
-  if (!type.getElementType().isIntOrFloat())
-    return false;
-  double bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-  double all = bytes;
-  for (int64_t size : sizes)
-    all *= double(size);
-  if (all < leastBytes)
-    return false;
-  double border = 0;
-  SmallVector<int64_t> counts(sizes);
-  for (auto [side, d] : llvm::zip_equal(decision.box, decision.fill.dimOf)) {
+/// Sizes, those that are not known as 1.
+static SmallVector<int64_t> getKnownSizes(MemRefType type) {
+  return llvm::map_to_vector(type.getShape(), [](int64_t size) {
+    return ShapedType::isDynamic(size) ? 1 : size;
+  });
+}
+
+static double getElementBytes(MemRefType type) {
+  return std::max(1u, type.getElementTypeBitWidth() / 8);
+}
+
+/// Cache lines of what a box leaves to fill.
+static double countBorder(const Fill &fill, ArrayRef<Side> box) {
+  SmallVector<int64_t> sizes = getKnownSizes(fill.type), counts(sizes);
+  double bytes = getElementBytes(fill.type), border = 0;
+  for (auto [side, d] : llvm::zip_equal(box, fill.dimOf)) {
     if (side.isWhole)
       continue;
     for (int64_t count : {side.low, sizes[d] - side.high}) {
@@ -260,7 +263,17 @@ static bool isWorthIt(const Decision &decision) {
     }
     counts[d] = side.high - side.low;
   }
-  return 2 * border <= countLines(sizes, sizes, bytes);
+  return border;
+}
+
+static bool isWorthIt(const Decision &decision) {
+  MemRefType type = decision.fill.type;
+  SmallVector<int64_t> sizes = getKnownSizes(type);
+  double bytes = getElementBytes(type), all = bytes;
+  for (int64_t size : sizes)
+    all *= double(size);
+  return all >= leastBytes && 2 * countBorder(decision.fill, decision.box) <=
+                                  countLines(sizes, sizes, bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,25 +330,33 @@ struct TrimFillsPass : impl::TrimFillsBase<TrimFillsPass> {
   std::optional<Decision> decide(const Fill &fill) {
     AffineForOp root = fill.loops.front();
     Value memref = AffineStoreOp(fill.store).getMemRef();
-    SmallVector<Access, 4> accesses;
-    AffineForOp next = findNextNest(root, memref, accesses);
-    if (!next)
-      return std::nullopt;
     auto decline = [&](StringRef reason) {
       ++numDeclined;
       remark(RemarkKind::Declined, root.getLoc(), passName, reason);
       return std::nullopt;
     };
     Decision decision{fill, {}};
-    for (const Access &access : accesses) {
-      if (access.memref != memref || !isa<AffineStoreOp>(access.op) ||
-          !access.isAffine() || access.isPartial)
-        return decline("the next nest does more than store to the buffer");
-      if (decision.box.empty())
-        decision.box = findBox(fill, next, access);
-    }
+    SmallVector<Access, 4> accesses;
+    auto isStore = [&](const Access &access) {
+      return access.memref == memref && isa<AffineStoreOp>(access.op) &&
+             access.isAffine() && !access.isPartial;
+    };
+    AffineForOp next = findNextNest(root, memref, accesses);
+    if (!next)
+      return std::nullopt;
+    if (!llvm::all_of(accesses, isStore))
+      return decline("the next nest does more than store to the buffer");
+    for (; next && llvm::all_of(accesses, isStore);
+         next = findNextNest(next, memref, accesses))
+      for (const Access &access : accesses) {
+        SmallVector<Side, 6> box = findBox(fill, next, access);
+        if (!box.empty() &&
+            (decision.box.empty() ||
+             countBorder(fill, box) < countBorder(fill, decision.box)))
+          decision.box = std::move(box);
+      }
     if (decision.box.empty())
-      return decline("the next nest overwrites no box of known bounds");
+      return decline("the next nests overwrite no box of known bounds");
     if (!isWorthIt(decision))
       return decline("filling all of the buffer is as fast");
     remark(RemarkKind::Applied, root.getLoc(), passName,

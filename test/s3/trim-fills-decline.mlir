@@ -55,7 +55,7 @@ func.func @asked(%x: memref<4000xf32>, %r: memref<4096xf32> {polynest.result}, %
 // CHECK-LABEL: func @stepped
 //       CHECK: affine.for %{{.+}} = 0 to 4096
 //      REMARK: [Missed] trim-fills
-// REMARK-SAME: reason="the next nest overwrites no box of known bounds"
+// REMARK-SAME: reason="the next nests overwrite no box of known bounds"
 func.func @stepped(%x: memref<4096xf32>, %r: memref<4096xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   %p = memref.alloc() : memref<4096xf32>
@@ -76,7 +76,7 @@ func.func @stepped(%x: memref<4096xf32>, %r: memref<4096xf32> {polynest.result})
 // CHECK-LABEL: func @empty
 //       CHECK: affine.for %{{.+}} = 0 to 4096
 //      REMARK: [Missed] trim-fills
-// REMARK-SAME: reason="the next nest overwrites no box of known bounds"
+// REMARK-SAME: reason="the next nests overwrite no box of known bounds"
 func.func @empty(%x: memref<4096xf32>, %r: memref<4096xf32> {polynest.result}, %n: index) {
   %zero = arith.constant 0.0 : f32
   %p = memref.alloc() : memref<4096xf32>

@@ -4,7 +4,8 @@
 // stack (@stack), and where sides are missing (@channel), and with a dimension of dynamic size that is overwritten
 // as a whole (@batch). Fills that are overwritten as a whole go (@all). Boxes
 // are cut off at the end of the buffer (@strided). Results are filled so, too
-// (@result). A second run changes nothing.
+// (@result). Of several nests that overwrite boxes, with nests between that store
+// no box, the largest box is left out (@pieces). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' | diff %t.once -
@@ -229,6 +230,67 @@ func.func @result(%x: memref<60x76xf32>, %r: memref<64x80xf32> {polynest.result}
     affine.for %j = 0 to 76 {
       %0 = affine.load %x[%i, %j] : memref<60x76xf32>
       affine.store %0, %r[%i + 1, %j + 2] : memref<64x80xf32>
+    }
+  }
+  return
+}
+
+// A row, a column and every other element of a row, then the inside.
+// CHECK-LABEL: func @pieces
+//       CHECK: %[[P:.+]] = memref.alloc() : memref<64x64x8xf32>
+//       CHECK: affine.for %{{.+}} = 0 to 1 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 64 {
+//       CHECK: affine.for %{{.+}} = 62 to 64 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 64 {
+//       CHECK: affine.for %{{.+}} = 1 to 62 {
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 1 {
+//       CHECK: affine.for %{{.+}} = 1 to 62 {
+//  CHECK-NEXT: affine.for %{{.+}} = 62 to 64 {
+//       CHECK: affine.for %[[J:.+]] = 0 to 62 {
+//  CHECK-NEXT: affine.for %[[C:.+]] = 0 to 8 {
+//  CHECK-NEXT: affine.load %{{.+}}[%[[J]], %[[C]]]
+func.func @pieces(%x: memref<62x8xf32>, %r: memref<64x64x8xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<64x64x8xf32>
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        affine.store %zero, %p[%i, %j, %c] : memref<64x64x8xf32>
+      }
+    }
+  }
+  affine.for %j = 0 to 62 {
+    affine.for %c = 0 to 8 {
+      %0 = affine.load %x[%j, %c] : memref<62x8xf32>
+      affine.store %0, %p[62, %j + 1, %c] : memref<64x64x8xf32>
+    }
+  }
+  affine.for %i = 0 to 61 {
+    affine.for %c = 0 to 8 {
+      %0 = affine.load %x[%i, %c] : memref<62x8xf32>
+      affine.store %0, %p[%i + 1, 62, %c] : memref<64x64x8xf32>
+    }
+  }
+  affine.for %j = 0 to 31 {
+    affine.for %c = 0 to 8 {
+      %0 = affine.load %x[%j, %c] : memref<62x8xf32>
+      affine.store %0, %p[62, %j * 2 + 1, %c] : memref<64x64x8xf32>
+    }
+  }
+  affine.for %i = 0 to 61 {
+    affine.for %j = 0 to 61 {
+      affine.for %c = 0 to 8 {
+        %0 = affine.load %x[%j, %c] : memref<62x8xf32>
+        affine.store %0, %p[%i + 1, %j + 1, %c] : memref<64x64x8xf32>
+      }
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 {
+      affine.for %c = 0 to 8 {
+        %0 = affine.load %p[%i, %j, %c] : memref<64x64x8xf32>
+        affine.store %0, %r[%i, %j, %c] : memref<64x64x8xf32>
+      }
     }
   }
   return
