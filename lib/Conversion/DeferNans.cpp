@@ -11,7 +11,13 @@
 // other number is below (IEEE 754-2019, 9.6). Profitable always: with NaN and
 // the sign of zero in each step an operation is five instructions on x86, four
 // of them one after the other; so it is three, of which one waits for the last
-// step. Limits: vectors of f32 and f64. Cost: linear in operations.
+// step.
+// What remains of maxima with the constant +0 (rectifiers that are clamped) is
+// a plain comparison, which gives NaN for NaN and a zero as it is, and a sum
+// with +0, which makes that zero a positive one. Legal always. Profitable where
+// the target has no instruction that keeps both: it would be three, one of them
+// a comparison into a mask. Limits: vectors of f32 and f64. Cost: linear in
+// operations.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -256,6 +262,25 @@ static void apply(scf::ForOp loop, ArrayRef<Group> groups) {
            eased.getResult(first + 2 * index + 1));
 }
 
+/// What the maximum is taken of beside the constant +0; null where that is no
+/// operand.
+static Value findBesideZero(arith::MaximumFOp op) {
+  for (unsigned i = 0; i < 2; ++i)
+    if (matchPattern(op->getOperand(i), m_PosZeroFloat()))
+      return op->getOperand(1 - i);
+  return {};
+}
+
+/// Takes the maximum of a value and +0 by a plain comparison. A zero comes out
+/// of it as it is: the sum with +0 makes it a positive one.
+static void compareWithZero(arith::MaximumFOp op, Value value) {
+  OpBuilder builder(op);
+  Emitter e = emitterOf(builder, op.getLoc(), op.getType());
+  Num larger = choose(e.c(0), {&e, value}, /*isMaximum=*/true);
+  op.replaceAllUsesWith((larger + 0).value);
+  op.erase();
+}
+
 namespace {
 struct DeferNansPass : impl::DeferNansBase<DeferNansPass> {
   using DeferNansBase::DeferNansBase;
@@ -291,6 +316,15 @@ struct DeferNansPass : impl::DeferNansBase<DeferNansPass> {
       numApplied += chains.size();
       apply(loop, groups);
     }
+    if (exactExtremes)
+      return;
+    getOperation().walk([&](arith::MaximumFOp op) {
+      Value value = isExtreme(op) ? findBesideZero(op) : Value();
+      if (!value)
+        return;
+      compareWithZero(op, value);
+      ++numApplied;
+    });
   }
 };
 } // namespace

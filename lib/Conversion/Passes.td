@@ -696,20 +696,30 @@ def DeferNans : Pass<"polynest-defer-nans", "mlir::func::FuncOp"> {
     each lane that saw a NaN, and the sign bits of all values. Both go into the
     result behind the loop, once for all accumulators that are combined there. The
     result is the same. Loops that would then carry more vectors than
-    `vector-registers` holds stay. Idempotent: no such operation is left in the
-    loop.
+    `vector-registers` holds stay. What remains of maxima of vectors with the
+    constant +0 is compared plainly, too, unless the target has `exact-extremes`;
+    the sum with +0 leaves no negative zero. Idempotent: no such operation is left
+    in the loop.
 
     Before: `%m = arith.maximumf %x, %acc : vector<8xf32>`
     After:  `arith.select` of `arith.cmpf ogt`, an `arith.andi` of the signs, and
             `arith.cmpf uno`, one for two values.
+
+    Before: `%m = arith.maximumf %x, %zero : vector<8xf32>`
+    After:  `arith.select` of `arith.cmpf ogt, %zero, %x`, and `arith.addf` of it
+            and `%zero`
   }];
   let options = [
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
-           "Vector registers of the target">
+           "Vector registers of the target">,
+    Option<"exactExtremes", "exact-extremes", "bool", "false",
+           "The target has instructions for minima and maxima that keep NaN and "
+           "the sign of zero">
   ];
   let dependentDialects = ["mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"numApplied", "num-applied", "Accumulators compared plainly">,
+    Statistic<"numApplied", "num-applied",
+              "Accumulators and maxima compared plainly">,
     Statistic<"numDeclined", "num-declined", "Loops left as they are">
   ];
 }

@@ -236,6 +236,17 @@ static void print_permutes(pn_buffer_t *buffer, size_t begin,
   }
 }
 
+/* Arm's minima and maxima are those of IEEE 754-2019. */
+static void print_extremes(pn_buffer_t *buffer, size_t begin,
+                           const pn_target_info_t *target,
+                           const pn_compile_options_t *options) {
+  (void)options;
+  if (!(target->features >> (unsigned)PN_TARGET_FEATURE_NEON & 1))
+    return;
+  begin_option(buffer, begin);
+  pn_buffer_printf(buffer, "exact-extremes=true");
+}
+
 /* Nests have no branches between blocks that could be simplified. */
 #define NO_BLOCKS "region-simplify=disabled"
 
@@ -409,6 +420,7 @@ static const pn_pass_row_t s5_rows[] = {
     {.flag = "polynest-defer-nans",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_REGISTERS),
+     .print_options = print_extremes,
      .is_optimization = true},
     {.flag = "polynest-invert-divisors",
      .anchor = ON_FUNC,

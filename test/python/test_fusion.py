@@ -441,6 +441,29 @@ def test_extremes_of_rows_by_bits(operation, start, dtype, columns):
     same_numbers(f(x), wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 7, 64, 1003])
+def test_maximum_with_zero_by_bits(dtype, count):
+    """All magnitudes, NaN, infinities; of two zeros the positive one."""
+    name = {np.float32: "f32", np.float64: "f64"}[dtype]
+    f = polynest.compile(f"""
+func.func @f(%x: tensor<{count}x{name}>) -> tensor<{count}x{name}> {{
+  %z = arith.constant 0.0 : {name}
+  %e = tensor.empty() : tensor<{count}x{name}>
+  %r = linalg.map ins(%x : tensor<{count}x{name}>)
+      outs(%e : tensor<{count}x{name}>) (%a: {name}, %b: {name}) {{
+    %m = arith.maximumf %a, %z : {name}
+    linalg.yield %m : {name}
+  }}
+  return %r : tensor<{count}x{name}>
+}}""")
+    x = all_numbers(dtype, count, np.random.default_rng(count))
+    edges = np.array(EDGES, dtype)[:count]
+    x[:len(edges)] = edges
+    wanted = np.where(x == 0, dtype(0), np.maximum(x, dtype(0)))
+    same_numbers(f(x), wanted)
+
+
 # -- few elements of what is computed ----------------------------------------------
 
 

@@ -5,12 +5,16 @@
 // not asked for NaN (@alone); a loop of both
 // has two groups (@both). An accumulator that is used otherwise (@used), scalars
 // (@scalar) and f16 (@narrow) stay, and so do loops that would carry more than
-// the registers hold (@many, with 8 registers). A second run changes nothing.
+// the registers hold (@many, with 8 registers). Maxima with the constant +0 compare
+// plainly anywhere, and lose the sign of zero in a sum (@rectified); those with -0,
+// of f16 and of scalars stay (@kept), all where the target has exact ones (EXACT). A
+// second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-defer-nans))' | diff %t.once -
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{vector-registers=8}))' --remarks-filter='.*' 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{exact-extremes=true}))' | FileCheck %s --check-prefix=EXACT
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{vector-registers=7}))' 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{vector-registers=257}))' 2>&1 | FileCheck %s --check-prefix=RANGE
 
@@ -194,4 +198,37 @@ func.func @many(%x: memref<?xf32>, %n: index, %a: vector<8xf32>) -> vector<8xf32
   %d2 = arith.maximumf %d0, %d1 : vector<8xf32>
   %d3 = arith.maximumf %d2, %r#4 : vector<8xf32>
   return %d3 : vector<8xf32>
+}
+
+// CHECK-LABEL: func @rectified
+//  CHECK-SAME:   %[[X:[^,:]+]]: vector<8xf32>, %[[Y:[^,:]+]]: vector<4xf64>
+//       CHECK:   %[[BELOW:.+]] = arith.cmpf ogt, %[[ZERO:.+]], %[[X]]
+//       CHECK:   %[[MAX:.+]] = arith.select %[[BELOW]], %[[ZERO]], %[[X]]
+//       CHECK:   %[[XR:.+]] = arith.addf %[[MAX]], %{{.+}} : vector<8xf32>
+//       CHECK:   %[[BELOWY:.+]] = arith.cmpf ogt, %[[ZEROY:.+]], %[[Y]]
+//       CHECK:   %[[MAXY:.+]] = arith.select %[[BELOWY]], %[[ZEROY]], %[[Y]]
+//       CHECK:   %[[YR:.+]] = arith.addf %[[MAXY]], %{{.+}} : vector<4xf64>
+//       CHECK:   return %[[XR]], %[[YR]]
+// EXACT-LABEL: func @rectified
+// EXACT-COUNT-2: arith.maximumf
+//       EXACT:   return
+func.func @rectified(%x: vector<8xf32>, %y: vector<4xf64>) -> (vector<8xf32>, vector<4xf64>) {
+  %z = arith.constant dense<0.0> : vector<8xf32>
+  %w = arith.constant dense<0.0> : vector<4xf64>
+  %0 = arith.maximumf %x, %z : vector<8xf32>
+  %1 = arith.maximumf %w, %y : vector<4xf64>
+  return %0, %1 : vector<8xf32>, vector<4xf64>
+}
+
+// CHECK-LABEL: func @kept
+// CHECK-COUNT-3: arith.maximumf
+//       CHECK:   return
+func.func @kept(%x: vector<8xf32>, %y: vector<8xf16>, %s: f32) -> (vector<8xf32>, vector<8xf16>, f32) {
+  %z = arith.constant dense<-0.0> : vector<8xf32>
+  %w = arith.constant dense<0.0> : vector<8xf16>
+  %o = arith.constant 0.0 : f32
+  %0 = arith.maximumf %x, %z : vector<8xf32>
+  %1 = arith.maximumf %y, %w : vector<8xf16>
+  %2 = arith.maximumf %s, %o : f32
+  return %0, %1, %2 : vector<8xf32>, vector<8xf16>, f32
 }
