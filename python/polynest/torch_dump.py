@@ -4,7 +4,8 @@
     FOLDER/graph-0-inference/graph.txt    the ATen graph
                              report.txt   what became of it
                              part-0/torch.mlir    what torch-mlir gets
-                                    input.mlir    what it makes of that
+                                    input.mlir    what it makes of that, with
+                                                  bound weights marked
                                     s1.mlir ... s5.mlir
                                     refused.txt   why it was not compiled
 
@@ -67,6 +68,8 @@ class PartDump:
                 with Module(context, text, "graph") as module:
                     for i in constants:
                         module.mark_constant(i)
+                    if constants:
+                        _write(self.folder / "input.mlir", module.text)
                     for stage in _STAGES:
                         module.to_stage(stage, chip, options)
                         _write(self.folder / f"{stage}.mlir", module.text)

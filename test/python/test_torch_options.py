@@ -221,6 +221,17 @@ def test_dump_of_training(tmp_path):
     assert kinds == ["backward", "forward"]
 
 
+def test_dump_marks_bound_weights(tmp_path):
+    model = torch.nn.Linear(4, 5).eval()
+    with torch.no_grad():
+        compiled(model, options={"dump": str(tmp_path), "freeze": True})(
+            torch.randn(3, 4)
+        )
+    (part,) = tmp_path.glob("*/part-*")
+    for name in ("input.mlir", "s1.mlir"):
+        assert (part / name).read_text().count("polynest.constant") == 2, name
+
+
 # -- check ---------------------------------------------------------------------
 
 
