@@ -1183,6 +1183,24 @@ def _scatter_add(x, dim, index, source):
     return aten.scatter_add.default(x, dim + x.dim(), index, source)
 
 
+@_replaces(aten.scatter_reduce.two)
+def _scatter_mean(x, dim, index, source, reduce, *, include_self=True):
+    # torch-mlir's division of integers truncates; eager's rounds down, and counts
+    # in their type.
+    if reduce != "mean" or x.is_floating_point():
+        return NotImplemented
+    total, counts = x, torch.ones_like(x)
+    if not include_self:
+        total = aten.scatter.value(x, dim, index, 0)
+        counts = torch.zeros_like(x)
+    total = aten.scatter_add.default(total, dim, index, source)
+    counts = aten.scatter_add.default(
+        counts, dim, index, torch.ones_like(source)
+    )
+    counts = torch.where(counts == 0, 1, counts)
+    return torch.div(total, counts, rounding_mode="floor")
+
+
 @_replaces(aten.scatter.src, aten.scatter.value)
 def _scatter(x, dim, index, source):
     # As above.
@@ -1569,6 +1587,28 @@ def _index_put(x, indices, values, accumulate=False):
         )
         return counts != 0
     return aten.index_put.default(x, wrapped, values, accumulate)
+
+
+def _put_rows(x, dim, index, source, accumulate):
+    """By indices of which a negative one is an error; in index_put it counts from
+    the end."""
+    index = index.reshape(-1).to(torch.int64)
+    index = torch.where(index < 0, torch.iinfo(torch.int64).max, index)
+    rows = x.unsqueeze(0) if x.dim() == 0 else x
+    places = [None] * (dim % rows.dim()) + [index]
+    out = aten.index_put.default(rows, places, source, accumulate)
+    return out.squeeze(0) if x.dim() == 0 else out.contiguous()
+
+
+@_replaces(aten.index_add.default)
+def _index_add(x, dim, index, source, *, alpha=1):
+    source = source if alpha == 1 else source * alpha
+    return _put_rows(x, dim, index, source, True)
+
+
+@_replaces(aten.index_copy.default)
+def _index_copy(x, dim, index, source):
+    return _put_rows(x, dim, index, source, False)
 
 
 @_replaces(aten._neg_view.default)

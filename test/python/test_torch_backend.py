@@ -682,6 +682,9 @@ BAD_INDEX = {
     "scatter": (lambda x, i: x.scatter(0, i, 1.0), 9),
     "scatter_negative": (lambda x, i: x.scatter(0, i, 1.0), -1),
     "index_put": (lambda x, i: x.index_put((i,), x[:1]), 9),
+    "index_add": (lambda x, i: x.index_add(0, i, x[:1]), 9),
+    "index_add_negative": (lambda x, i: x.index_add(0, i, x[:1]), -1),
+    "index_copy_negative": (lambda x, i: x.index_copy(0, i, x[:1]), -1),
     "nll_loss": (
         lambda x, i: F.nll_loss(x.view(1, -1).log_softmax(1), i), 9
     ),

@@ -176,6 +176,27 @@ SORTS = {
         for r in ("prod", "amin", "amax", "mean")
         for s in (False, True)
     ],
+    "means of integers": lambda x: [
+        (x.nan_to_num(1, 2, 2) * 9).to(t).scatter_reduce(
+            d,
+            torch.tensor([[0, 2, 2], [2, 2, 4]]),
+            (x.nan_to_num(-1, 3, 3) * 7)[:3].to(t),
+            "mean",
+            include_self=s,
+        )
+        for t in (torch.int64, torch.int32, torch.int8)
+        for d in (0, -1)
+        for s in (False, True)
+    ],
+    "rows by indices": lambda x: (
+        x.index_add(-1, torch.tensor([6, 0, 6]), x[:, :3], alpha=2),
+        x.index_add(1, torch.tensor(2, dtype=torch.int32), x[:, :1]),
+        x.t().index_add(0, torch.tensor([1]), x[:, :1].t()),
+        x[0, 0].index_add(0, torch.tensor([0]), x[0, 1]),
+        (x > 0).int().index_add(0, torch.tensor([1, 1]), (x[:2] > 0).int()),
+        x.index_copy(1, torch.tensor([6, 0]), x[:, :2]),
+        x[0, 0].index_copy(0, torch.tensor([0]), x[0, 1]),
+    ),
     "diagonal_scatter": lambda x: (
         torch.diagonal_scatter(x, x[0, :5], 1),
         torch.diagonal_scatter(x, x[0, :3], -2),
