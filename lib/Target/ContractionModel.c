@@ -42,7 +42,8 @@ static const int64_t tiles_along = 2, least_shared_part = 8;
  * where it begins, sums that are added to and stored, a loop whose end is not
  * foreseen. */
 static const double tile_cycles = 64;
-/* More where the last tile has fewer rows: how many there are is asked for. */
+/* More where the last tile of a block has fewer points: how many there are is
+ * asked for, and short sums pass through memory. */
 static const double uneven_tile_cycles = 16;
 /* Tiles whose cycles differ by less count as equal: fewer loads win, and with
  * them fewer rows that come from L2. */
@@ -535,6 +536,14 @@ static bool costs_less(const plan_cost_t *a, const plan_cost_t *b) {
   return a->loads < b->loads;
 }
 
+/* True if the last tile of some block has fewer points than others. */
+static bool has_uneven_tiles(const pn_model_loops_t *loops,
+                             const pn_model_block_t *block, int32_t unit) {
+  if (block->points % unit != 0 || !is_known(loops))
+    return block->points % unit != 0;
+  return count_units(loops, block, unit) * unit > product_of(loops);
+}
+
 /* The plan for one register tile. */
 static bool plan_tile(const pn_model_core_t *core,
                       const pn_model_contraction_t *contraction,
@@ -568,7 +577,11 @@ static bool plan_tile(const pn_model_core_t *core,
                   (double)plan->k.points >= product_of(&points);
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
   double ends = tile_cycles;
-  if (plan->m.points % tile->mr != 0)
+  if (has_uneven_tiles(&contraction->m, &plan->m, tile->mr))
+    ends += uneven_tile_cycles;
+  /* Sums of one block of k then leave the registers for any rest. */
+  if (count_blocks(&points, &plan->k) <= 1 &&
+      has_uneven_tiles(&contraction->n, &plan->n, tile->nr))
     ends += uneven_tile_cycles;
   *out_cost = (plan_cost_t){0};
   out_cost->cycles =

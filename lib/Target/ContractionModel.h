@@ -97,9 +97,10 @@ typedef struct pn_model_contraction_plan {
  *          k, as far as the rows take no more than a quarter of L2
  *   cycles = blocks of m and n * ceil(m/mr) * ceil(n/nr) *
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
- *             blocks of k * 64, or 80 where mr does not divide a block of m);
- *            1.1 times as many of up to 16 rows whose columns are bound once
- *            and outgrow L2, unless they are one stream
+ *             blocks of k * 64, or 80 where mr does not divide each block of m,
+ *             and 16 more where k is one block and nr does not divide each of
+ *             n); 1.1 times as many of up to 16 rows whose columns are bound
+ *             once and outgrow L2, unless they are one stream
  * S is the size of an accumulator, and of a packed word. Where taps leave out
  * rows, ceil(m/mr) is the mean over them of what is left; where the bound of n
  * moves, ceil(n/nr) is the mean over its values.

@@ -357,12 +357,13 @@ static void contraction_plans(void) {
     const char *chip;
     int32_t mr, vectors;
     int64_t size;
-    /* Of 1024 deep, tiles of 6 x 16 take 4 blocks of 256, of 4 x 24 5 of 208:
-     * that is 64 cycles of 6144 less, more than one in a hundred. Of 3072 it
-     * is 2 * 64 of 18432, and fewer loads decide. */
+    /* Of 512 deep, tiles of 6 x 16 take 2 blocks of 256, of 4 x 24 3 of 208:
+     * that is 64 cycles of 3072 less. Of 3072 it is 2 * 64 of 18432, and fewer
+     * loads decide; so they do at 1024, where 6 does not divide the rows. Nor
+     * does 9 divide 3072, a multiple of 6 x 64. */
   } chips[] = {{"haswell", 4, 3, 3072},        {"znver3", 4, 3, 3072},
-               {"znver3", 6, 2, 1024},         {"znver3", 6, 2, 512},
-               {"skylake-avx512", 9, 3, 3072}, {"znver4", 6, 4, 3072}};
+               {"znver3", 4, 3, 1024},         {"znver3", 6, 2, 512},
+               {"skylake-avx512", 6, 4, 3072}, {"znver4", 6, 4, 3072}};
   for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
     pn_model_core_t core = core_of(chips[i].chip, 4);
     pn_model_contraction_t product = {.m = {1, {chips[i].size}},
@@ -433,7 +434,7 @@ static void contraction_plans(void) {
   CHECK(plan.m.points == 128 && plan.n.points == 96);
   wide.n.trips[0] = wide.k.trips[0] = 512;
   CHECK(pn_model_contraction_plan(&core, &wide, &plan));
-  CHECK(plan.m.points == 48 && plan.n.points == 128);
+  CHECK(plan.m.points == 64 && plan.n.points == 64);
   /* Columns up to a diagonal, 32, 64, 96 or 128 of them: panels of 64 compute
    * 96 in the mean, panels of 32 just the 80. */
   core = core_of("skylake-avx512", 4);
@@ -530,16 +531,31 @@ static void plans_of_words(void) {
 /* Blocks that all cores get as many of. */
 static void even_blocks(void) {
   pn_model_core_t core = core_of("znver5", 4);
-  pn_model_contraction_t product = packed_product(128, 128, 128, false);
+  pn_model_contraction_t product = packed_product(132, 128, 128, false);
   product.cores = 1;
   pn_model_contraction_plan_t plan;
-  /* 128 rows in tiles of 6: 3 blocks of 48 for one core, 4 of 36 for two, both
+  /* 132 rows in tiles of 6: 3 blocks of 48 for one core, 4 of 36 for two, both
    * of them 22 tiles. */
   CHECK(pn_model_contraction_plan(&core, &product, &plan));
   CHECK(plan.m.points == 48);
   product.cores = 2;
   CHECK(pn_model_contraction_plan(&core, &product, &plan));
   CHECK(plan.m.points == 36);
+  /* 6 does not divide 128, 4 does; nor does 9 the last of 126 rows in 100352.
+   */
+  product.m.trips[0] = 128;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 4 && plan.tile.vectors == 4);
+  product.m.trips[0] = 100352;
+  product.n.trips[0] = 96;
+  product.k.trips[0] = 16;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 8 && plan.m.points == 128);
+  /* Nor does 48 divide 4096 columns, and short sums pass through memory. */
+  product.m.trips[0] = product.n.trips[0] = 4096;
+  product.k.trips[0] = 32;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 6 && plan.tile.vectors == 4);
 }
 
 /* Sizes that are asked for in place of the model's. */
@@ -709,8 +725,8 @@ static void panel_shares(void) {
       /* Not bound: what fits L2 stays there. */
       {128, 3072, 768, false, 3},
       {128, 256, 512, false, 0},
-      /* 8 tiles of 6 x 64. */
-      {128, 256, 512, true, 8},
+      /* 16 tiles of 4 x 64. */
+      {128, 256, 512, true, 4},
       /* What fits L1 beside everything else. */
       {128, 48, 96, true, 0},
       /* Any number of rows of 8 x 48: 3 tiles ask. Unknown bytes. */
