@@ -1337,15 +1337,17 @@ def _compile_anew(
     from torch._dynamo.backends.common import aot_autograd
 
     from polynest import torch_functional, torch_recurrent
-    from polynest.torch_decompositions import decomposition_table
+    from polynest.torch_decompositions import (
+        decomposition_table,
+        decompositions,
+    )
 
     # Both take a moment: the worker starts while the graph is traced.
     _capi.lib()
     _lowering.worker().start()
     module = torch_recurrent.replace(module)
-    table = decomposition_table()
     try:
-        graph, written = torch_functional.functional(module, table)
+        graph, written = torch_functional.functional(module, decompositions())
         others = [i for i in range(len(example_inputs)) if i not in written]
         if _shares_memory(example_inputs, written, others):
             raise torch_functional.Unusual("inputs that share what is written")
@@ -1385,7 +1387,7 @@ def _compile_anew(
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
         partition_fn=torch_training.partition,
-        decompositions=table,
+        decompositions=decomposition_table(),
     )(module, example_inputs)
     if len(compilers) != 1:
         return built

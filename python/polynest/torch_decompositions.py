@@ -1618,16 +1618,55 @@ def _neg_view(x):
 
 
 @functools.cache
-def decomposition_table() -> dict:
-    """The whole table, for aot_autograd."""
-    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
-
+def _own_table() -> dict:
     from polynest import torch_foreach, torch_gradients, torch_special
 
     return {
-        **get_decomposition_table(),
         **torch_special.TABLE,
         **torch_gradients.TABLE,
         **torch_foreach.table(),
         **_TABLE,
     }
+
+
+@functools.cache
+def decomposition_table() -> dict:
+    """The whole table, for aot_autograd."""
+    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
+
+    return {**get_decomposition_table(), **_own_table()}
+
+
+class Decompositions:
+    """The same table for whoever looks ops up one by one. To make the whole table,
+    PyTorch goes through all ops of all libraries for those that it composes of
+    others, which takes 0.1 s; few graphs ask for one of those."""
+
+    def __init__(self) -> None:
+        from torch._decomp import (
+            _core_aten_decompositions_post_autograd,
+            get_decompositions,
+        )
+        from torch_mlir.extras import fx_decomp_util
+
+        left_out = set(fx_decomp_util._EXPANDED_DECOMP_EXCLUDE)
+        self._plain = {
+            op: found
+            for op, found in _core_aten_decompositions_post_autograd().items()
+            if op._overloadpacket not in left_out
+        }
+        self._plain.update(
+            get_decompositions(fx_decomp_util.DEFAULT_DECOMPOSITIONS)
+        )
+        self._plain.update(_own_table())
+
+    def get(self, op: torch._ops.OpOverload) -> Callable | None:
+        found = self._plain.get(op)
+        if found is None and op._can_decompose():
+            found = decomposition_table().get(op)
+        return found
+
+
+@functools.cache
+def decompositions() -> Decompositions:
+    return Decompositions()

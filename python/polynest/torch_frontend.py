@@ -827,15 +827,14 @@ def _fake_mode(nodes: Iterable[torch.fx.Node]):
 
 
 def user_frame(trace: str | None) -> tuple[str, int] | None:
-    found = None
-    for line in (trace or "").splitlines():
+    for line in reversed((trace or "").splitlines()):
         line = line.strip()
         if line.startswith('File "') and ", line " in line:
             path, _, rest = line[6:].partition('", line ')
             number = rest.split(",")[0]
             if number.isdigit():
-                found = (path, int(number))
-    return found
+                return path, int(number)
+    return None
 
 
 def _named_nodes(places: Sequence[Sequence[str]]) -> dict[str, str]:

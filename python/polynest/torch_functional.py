@@ -28,6 +28,7 @@ from typing import Any, Callable, Sequence
 import torch
 import torch.fx
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.node import map_aggregate, map_arg
 from torch.utils._python_dispatch import (
     TorchDispatchMode,
@@ -35,6 +36,7 @@ from torch.utils._python_dispatch import (
 )
 
 from polynest import torch_cache, torch_recurrent
+from polynest.torch_decompositions import Decompositions
 
 aten = torch.ops.aten
 
@@ -114,7 +116,9 @@ _BY_MEMORY = {aten.as_strided.default, aten.set_.source_Tensor}
 class _Recorder(TorchDispatchMode):
     """Takes down the ATen ops that run, decomposed and without writes."""
 
-    def __init__(self, table: dict, inputs: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self, table: Decompositions, inputs: Sequence[torch.Tensor]
+    ) -> None:
         super().__init__()
         self.table = table
         self.steps: list[tuple] = []
@@ -365,7 +369,7 @@ _PLAIN_ATTRIBUTES = {"T", "mT"}
 
 class _Builder:
     def __init__(
-        self, module: torch.fx.GraphModule, table: dict
+        self, module: torch.fx.GraphModule, table: Decompositions
     ) -> None:
         self.module, self.table = module, table
         self.graph = torch.fx.Graph()
@@ -394,7 +398,8 @@ class _Builder:
                 elif node.op != "placeholder":
                     raise Unusual(f"a node of sort {node.op}")
         self.graph.eliminate_dead_code()
-        return torch.fx.GraphModule(torch.nn.Module(), self.graph)
+        # Nobody calls it: to write its code would take as long as the rest.
+        return _LazyGraphModule(torch.nn.Module(), self.graph)
 
     def _placeholder(self, node: torch.fx.Node, i: int) -> None:
         from torch._functorch._aot_autograd.descriptors import PlainAOTInput
@@ -631,7 +636,7 @@ def _check_function(node: torch.fx.Node, what: str) -> None:
 
 
 def functional(
-    module: torch.fx.GraphModule, table: dict
+    module: torch.fx.GraphModule, table: Decompositions
 ) -> tuple[torch.fx.GraphModule, list[int]]:
     """The graph as AOTAutograd would hand it to an inference compiler, by the
     decompositions of `table`, and numbers of the inputs that are written, whose new

@@ -21,7 +21,10 @@ from polynest import (  # noqa: E402
     torch_functional,
     torch_recurrent,
 )
-from polynest.torch_decompositions import decomposition_table  # noqa: E402
+from polynest.torch_decompositions import (  # noqa: E402
+    decomposition_table,
+    decompositions,
+)
 
 pytestmark = pytest.mark.usefixtures("fresh_torch")
 
@@ -35,9 +38,8 @@ def sides(function, inputs, mode=torch.no_grad):
 
     def backend(module, example_inputs):
         module = torch_recurrent.replace(module)
-        table = decomposition_table()
         try:
-            ours, _ = torch_functional.functional(module, table)
+            ours, _ = torch_functional.functional(module, decompositions())
         except torch_functional.Unusual as reason:
             ours = str(reason)
 
@@ -46,7 +48,9 @@ def sides(function, inputs, mode=torch.no_grad):
             return make_boxed_func(graph.forward)
 
         return aot_autograd(
-            fw_compiler=keep, inference_compiler=keep, decompositions=table
+            fw_compiler=keep,
+            inference_compiler=keep,
+            decompositions=decomposition_table(),
         )(module, example_inputs)
 
     with mode():
@@ -427,3 +431,16 @@ def test_views_that_negate():
 
 def test_rules_are_gathered_once():
     assert decomposition_table() is decomposition_table()
+    assert decompositions() is decompositions()
+
+
+def test_rules_are_found_one_by_one():
+    """As in the whole table, and nothing besides."""
+    rules = decompositions()
+    for op, rule in decomposition_table().items():
+        found = rules.get(op)
+        # Those of composed ops are made anew each time.
+        assert found is rule or (found and op._can_decompose()), op
+    assert rules.get(torch.ops.aten.mm.default) is None
+    assert torch.ops.aten.fft_fft.default not in decomposition_table()
+    assert rules.get(torch.ops.aten.fft_fft.default) is None
