@@ -83,11 +83,15 @@ def _has_foreign(module) -> bool:
 
 def lower(text: str, locations: bool) -> dict:
     from torch_mlir import ir
-    from torch_mlir.dialects import torch as torch_dialect
+    from torch_mlir._mlir_libs import _mlir, _torchMlir
     from torch_mlir.passmanager import PassManager
 
     from polynest import _recurrences, _rewrites
 
+    # Whoever looks at an operation gets the class for it from the module of its
+    # dialect, and importing those takes longer than most graphs do here. No class
+    # is needed for what is only looked at.
+    _mlir.globals.dialect_search_modules = []
     places: list[list[str]] = []
 
     def collect(diagnostic) -> bool:
@@ -98,7 +102,7 @@ def lower(text: str, locations: bool) -> dict:
     with ir.Context() as context:
         context.emit_error_diagnostics = True
         context.attach_diagnostic_handler(collect)
-        torch_dialect.register_dialect(context)
+        _torchMlir.register_dialect(context)
         kind = "unread"
         try:
             module = ir.Module.parse(text)
@@ -151,6 +155,9 @@ def main() -> None:
     # with that, so they go out on a private copy of it.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    # While the first graph is still being traced.
+    import torch_mlir.passmanager  # noqa: F401
+
     while True:
         request = read_message(source)
         if request is None:

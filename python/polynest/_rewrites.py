@@ -307,12 +307,13 @@ def _from_data(value, block) -> bool:
 def _guard_reads(op) -> None:
     """Asserts the range of each computed index of a tensor.extract, where
     torch-mlir has not: eager raises there, and a stray read must not be."""
-    from torch_mlir.dialects import cf
-
     block = op.regions[0].blocks[0]
     inner = [o.operation for o in block.operations]
-    if any(o.name == "cf.assert" for o in inner):
+    names = {o.name for o in inner}
+    if "cf.assert" in names or "tensor.extract" not in names:
         return
+    from torch_mlir.dialects import cf
+
     b = _Builder(op)
     for read in inner:
         if read.name != "tensor.extract":
@@ -352,15 +353,20 @@ def _is_number_not_0(value) -> bool:
 
 def _guard_divisions(op) -> None:
     """Asserts that no integer is divided by zero: eager raises there."""
+    block = op.regions[0].blocks[0]
+    found = [
+        o.operation
+        for o in block.operations
+        if o.operation.name in _INTEGER_DIVISIONS
+    ]
+    if not found:
+        return
     from torch_mlir.dialects import cf
 
-    block = op.regions[0].blocks[0]
     outside = dict(zip(block.arguments, op.operation.operands))
     b = _Builder(op)
     done = set()
-    for inner in [o.operation for o in block.operations]:
-        if inner.name not in _INTEGER_DIVISIONS:
-            continue
+    for inner in found:
         by = inner.operands[1]
         if by in done or _is_number_not_0(outside.get(by, by)):
             continue
@@ -392,7 +398,7 @@ def equal_sizes(module) -> dict[str, list[list[int]]]:
     function, lists of argument, dimension, argument, dimension, and so on.
     torch-mlir's passes drop the attribute that says so."""
     return {
-        op.name.value: [
+        op.attributes["sym_name"].value: [
             list(places)
             for places in op.operation.attributes["torch.equal_sizes"]
         ]
@@ -431,8 +437,9 @@ def rewrite_module(
     """Applies every rewrite of this file to a module; `sizes` is what
     `equal_sizes` found before torch-mlir's passes ran."""
     for op in module.body.operations:
-        if sizes and op.name.value in sizes:
-            _assert_sizes(op.operation, sizes[op.name.value])
+        places = sizes and sizes.get(op.attributes["sym_name"].value)
+        if places:
+            _assert_sizes(op.operation, places)
     found: list = []
     _collect(module.operation, found)
     for op in found:
