@@ -121,7 +121,8 @@ static void collectAccumulations(Operation *root, Accumulations &sums) {
 /// is none.
 static bool matchReductions(AffineForOp loop,
                             SmallVectorImpl<Reduction> &reductions) {
-  for (Reduction &reduction : carriedReductions(loop))
+  // Those in memory, for which accesses are needed, are not values.
+  for (Reduction &reduction : carriedReductions(loop, /*accesses=*/{}))
     if (reduction.iterArg && reduction.combiner &&
         VectorType::isValidElementType(
             loop.getResult(*reduction.iterArg).getType()))
