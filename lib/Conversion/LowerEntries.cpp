@@ -10,7 +10,8 @@
 //   i32 <name>(ctx, state, ...)    the same with one pointer an argument
 //   void <name>_shapes(dims, out)  result sizes from input sizes
 //   i64 <name>_state_size(), i32 <name>_init(ctx, state, constants)
-// and the module its description `polynest_info`.
+// and the module its description `polynest_info`. What runs only when constants
+// are bound is marked `cold`, by which the code generator hurries.
 // Legal always: the form is that of convert-func-to-llvm on a described entry.
 // Profitable always. Limits: an allocation in a loop lives until the call ends.
 // Cost: linear in operations.
@@ -589,11 +590,45 @@ static std::string describe(ModuleOp module) {
   return text;
 }
 
+/// LLVM's attribute for what is seldom run.
+static void markCold(LLVMFuncOp function) {
+  Builder builder(function.getContext());
+  function.setPassthroughAttr(
+      builder.getArrayAttr(builder.getStringAttr("cold")));
+}
+
+/// Instructions that are named need the whole code generator.
+static bool namesInstructions(LLVMFuncOp function) {
+  return function.walk([](CallIntrinsicOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// Marks functions that fill states, and kernels that only these call.
+static void markOnce(ModuleOp module) {
+  llvm::StringSet<> once, often;
+  for (auto function : module.getOps<LLVMFuncOp>()) {
+    llvm::StringSet<> &called = isInit(function) ? once : often;
+    function.walk([&](CallOp call) {
+      if (std::optional<StringRef> callee = call.getCallee())
+        called.insert(*callee);
+    });
+  }
+  for (auto function : module.getOps<LLVMFuncOp>()) {
+    StringRef name = function.getName();
+    bool runsOnce = isKernel(function)
+                        ? once.contains(name) && !often.contains(name)
+                        : isInit(function);
+    if (runsOnce && !namesInstructions(function))
+      markCold(function);
+  }
+}
+
 namespace {
 struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
   void runOnOperation() override {
     Emitter emit(getOperation());
     lowerAllAllocations(emit);
+    markOnce(getOperation());
     numApplied += lowerKernels(emit);
     SmallVector<LLVMFuncOp> entries, shapes;
     for (auto function : getOperation().getOps<LLVMFuncOp>()) {
@@ -624,7 +659,7 @@ struct LowerEntriesPass : impl::LowerEntriesBase<LowerEntriesPass> {
       makeInternal(function);
       ++numApplied;
       if (isInit(function)) {
-        makePacked(emit, function, name + "_init", *form);
+        markCold(makePacked(emit, function, name + "_init", *form));
         continue;
       }
       LLVMFuncOp packed = makePacked(emit, function, name + "_packed", *form);

@@ -202,7 +202,9 @@ def LowerEntries : Pass<"polynest-lower-entries", "mlir::ModuleOp"> {
     Runs on the LLVM dialect. Calls of kernels become `pn_parallel_for` with a
     block of captures; heap allocations become `pn_rt_alloc` of the call's
     context; entries get their C symbols `<name>` and `<name>_packed`, and
-    the module its description `polynest_info`.
+    the module its description `polynest_info`. Functions that fill states, and
+    kernels that only these call, become `cold`: LLVM's code generator takes
+    short cuts with them.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
   let statistics = [

@@ -8,7 +8,8 @@
 // context (@values); sizes of results are stored one by one (@shapes); the
 // description carries the messages of assertions, escaped. What takes addresses
 // gets the aligned pointer of each descriptor, the state and the arena, and
-// noalias stands where it belongs (@bare).
+// noalias stands where it belongs (@bare). What fills the state is cold, and so
+// are kernels that nothing else calls and that name no instruction (@fill).
 // RUN: polynest-opt %s --split-input-file --polynest-lower-entries | FileCheck %s
 
 // CHECK: llvm.mlir.global external constant @polynest_info("polynest 2\0Aentry entry arena 0\0Ain f32 1 4\0A\00")
@@ -45,7 +46,9 @@ module attributes {polynest.info = "entry entry arena 0\0Ain f32 1 4\0A"} {
 // What fills the state is called like the packed one, with constants for
 // arguments; nothing is read of a constant that the entry does not use.
 // CHECK-LABEL: llvm.func internal @c.body
+//   CHECK-NOT: cold
 // CHECK-LABEL: llvm.func internal @fill.body
+//  CHECK-SAME: passthrough = ["cold"]
 // CHECK-LABEL: llvm.func @c_packed(
 //  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //   CHECK-NOT: llvm.load
@@ -55,6 +58,7 @@ module attributes {polynest.info = "entry entry arena 0\0Ain f32 1 4\0A"} {
 //       CHECK: llvm.mlir.constant(128 : i64)
 // CHECK-LABEL: llvm.func @c_init(
 //  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
+//  CHECK-SAME: passthrough = ["cold"]
 //       CHECK: llvm.load
 //       CHECK: llvm.call @fill.body(%{{.+}}, %{{.+}}, %{{.+}}, %[[STATE]]
 module {
@@ -73,6 +77,56 @@ module {
                   polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
     llvm.store %n, %b : i64, !llvm.ptr
     %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %0 : i32
+  }
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func internal @c.body
+// CHECK-LABEL: llvm.func internal @fill.body
+//  CHECK-SAME: passthrough = ["cold"]
+// CHECK-LABEL: llvm.func internal @once.body
+//  CHECK-SAME: passthrough = ["cold"]
+// CHECK-LABEL: llvm.func internal @both.body
+//   CHECK-NOT: cold
+// CHECK-LABEL: llvm.func internal @named.body
+//   CHECK-NOT: cold
+// CHECK-LABEL: llvm.func @c_packed(
+module {
+  llvm.func @c.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
+                    %c: !llvm.ptr, %d: !llvm.ptr, %p: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.symbol = "c",
+                  polynest.arg_ranks = array<i64: 0, -3>,
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %1 = llvm.call @both.body(%a) : (!llvm.ptr) -> i32
+    llvm.return %0 : i32
+  }
+  llvm.func @fill.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
+                       %c: !llvm.ptr, %d: !llvm.ptr, %p: i64, %n: i64, %s: i64) -> i32
+      attributes {polynest.entry, polynest.init = @c.body, polynest.symbol = "c",
+                  polynest.arg_ranks = array<i64: 0, -3>,
+                  polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %1 = llvm.call @once.body(%a) : (!llvm.ptr) -> i32
+    %2 = llvm.call @both.body(%a) : (!llvm.ptr) -> i32
+    %3 = llvm.call @named.body(%a) : (!llvm.ptr) -> i32
+    llvm.return %0 : i32
+  }
+  llvm.func @once.body(%a: !llvm.ptr) -> i32 attributes {polynest.kernel} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.store %0, %a : i32, !llvm.ptr
+    llvm.return %0 : i32
+  }
+  llvm.func @both.body(%a: !llvm.ptr) -> i32 attributes {polynest.kernel} {
+    %0 = llvm.mlir.constant(1 : i32) : i32
+    llvm.store %0, %a : i32, !llvm.ptr
+    llvm.return %0 : i32
+  }
+  llvm.func @named.body(%a: !llvm.ptr) -> i32 attributes {polynest.kernel} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    llvm.call_intrinsic "llvm.x86.sse.sfence"() : () -> ()
     llvm.return %0 : i32
   }
 }
