@@ -163,8 +163,9 @@ static bool runsAtOnce(Operation *op) {
 }
 
 static StringRef checkS3(Operation *op) {
-  // Nests with streaming stores ask how a result is aligned.
-  if (isa<memref::ExtractAlignedPointerAsIndexOp>(op))
+  // Nests with streaming stores ask how a result is aligned, and rows that data
+  // choose are asked for.
+  if (isa<memref::ExtractAlignedPointerAsIndexOp, memref::PrefetchOp>(op))
     return "";
   StringRef reason = checkS2(op);
   if (!reason.empty())

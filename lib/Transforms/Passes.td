@@ -642,12 +642,18 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     stand still meanwhile. Where no loop computes functions, the last one that
     reads the row again does. For operands that are larger than the core's own
     cache, with rows of up to a quarter of it, that the nest does not write.
+
+    A loop along a row of a matrix that data choose asks for the row that they choose
+    in the next iteration of a loop whose bounds are constant, where loads and
+    arithmetic make the row's number; rows of eight lines at least.
     Idempotent: loops that ask already are left.
 
     Before: `for i { for j { m = max(m, X[i,j]) }  for j { .. exp(X[i,j] - m) } }`
     After:  `.. for j { prefetch X[i+1,j]  .. exp(X[i,j] - m) }`
   }];
-  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
   let options = [
     Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"512",
            "Cache that one core has for itself, 16 to 1048576">

@@ -3,17 +3,20 @@
 //
 // What: where a nest goes over each row of an operand several times, and one of
 // the later times reads it again, that loop asks for the same places of the
-// next row (`affine.prefetch`). Legal always: nothing is read; an address past
-// the end is no fault. Profitable when: the operand comes from beyond the
-// core's own caches and a row stays there. The first time over a row runs at
-// the speed of memory, and while the others compute memory stands still:
-// prefetchers of the hardware see no stream, and how far they would go is less
-// than a row. Loops that compute functions are long enough to hide the reading;
-// where there is none, the last loop hides some of it, if it goes on by half a
-// line at least. What later loops read out of a buffer is not asked for: two
-// operands at once took longer. Limits: rows whose distance is constant; two
-// operands a loop.
-// Cost: operations of the nests.
+// next row (`affine.prefetch`). A loop along a row that data choose asks for
+// the row that they choose next (`memref.prefetch`), whose number is computed
+// beforehand. Legal always: nothing is read but numbers of rows, none behind
+// the last; an address past the end is no fault. Profitable when: the operand
+// comes from beyond the core's own caches and a row stays there; where data
+// choose, each row begins a stream that nobody foresees. The first time over a
+// row runs at the speed of memory, and while the others compute memory stands
+// still: prefetchers of the hardware see no stream, and how far they would go
+// is less than a row. Loops that compute functions are long enough to hide the
+// reading; where there is none, the last loop hides some of it, if it goes on
+// by half a line at least. What later loops read out of a buffer is not asked
+// for: two operands at once took longer. Limits: rows whose distance is
+// constant; two operands a loop; numbers of rows that loads and arithmetic
+// make. Cost: operations of the nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -23,9 +26,14 @@
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_PREFETCHROWS
@@ -43,6 +51,10 @@ static constexpr llvm::StringLiteral passName = "prefetch-rows";
 
 static constexpr int64_t lineBytes = 64;
 static constexpr size_t mostOperands = 2;
+/// Lines of the shortest row worth the number of the next that data choose.
+static constexpr int64_t leastLines = 8;
+/// Operations that such a number may take.
+static constexpr size_t mostOperations = 16;
 
 namespace {
 /// The reads of one operand in a loop, one a cache line.
@@ -50,6 +62,16 @@ struct Ahead {
   AffineForOp rows, loop;
   Value memref;
   SmallVector<Access, 2> reads;
+  uint64_t rowBytes = 0, bytes = 0;
+};
+
+/// The reads of rows that data choose, in a loop along them.
+struct Chosen {
+  AffineForOp rows, loop;
+  SmallVector<vector::LoadOp, 4> reads;
+  /// The number of the row, and what computes it, in order.
+  Value number;
+  SmallVector<Operation *> slice;
   uint64_t rowBytes = 0, bytes = 0;
 };
 } // namespace
@@ -84,8 +106,17 @@ static bool isReadAgain(const Access &read, AffineForOp rows,
   return false;
 }
 
+/// True if something in the loop may write what the memref holds.
+static bool isWritten(Value memref, ArrayRef<Access> accesses) {
+  return llvm::any_of(accesses, [&](const Access &access) {
+    return access.isWrite &&
+           (!access.memref || mayAlias(access.memref, memref));
+  });
+}
+
 static bool asksAlready(AffineForOp loop) {
-  return !loop.getBody()->getOps<AffinePrefetchOp>().empty();
+  return !loop.getBody()->getOps<AffinePrefetchOp>().empty() ||
+         !loop.getBody()->getOps<memref::PrefetchOp>().empty();
 }
 
 /// What `loop`, inside of `rows` and behind the loops `earlier`, should ask
@@ -118,12 +149,8 @@ findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
   }
   for (auto &entry : byMemref) {
     Ahead &ahead = entry.second;
-    bool isWritten = llvm::any_of(all, [&](const Access &access) {
-      return access.isWrite &&
-             (!access.memref || mayAlias(access.memref, ahead.memref));
-    });
     // The next row comes in beside this one and what is computed from it.
-    if (!isWritten && ahead.bytes > cacheBytes &&
+    if (!isWritten(ahead.memref, all) && ahead.bytes > cacheBytes &&
         ahead.rowBytes <= cacheBytes / 4 &&
         isReadAgain(ahead.reads.front(), rows, earlier) &&
         found.size() < mostOperands)
@@ -164,6 +191,76 @@ static void keepOneALine(Ahead &ahead) {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows that data choose
+//===----------------------------------------------------------------------===//
+
+/// Collects what computes `value` in an iteration of `rows`, whichever that of
+/// the loop along the row is. False if that has effects or is too much.
+static bool collectSlice(Value value, Chosen &chosen, ArrayRef<Access> accesses,
+                         llvm::SetVector<Operation *> &slice) {
+  if (value == chosen.rows.getInductionVar() ||
+      !chosen.rows->isAncestor(value.getParentBlock()->getParentOp()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() != 0 || slice.size() == mostOperations)
+    return false;
+  if (slice.contains(op))
+    return true;
+  auto load = dyn_cast<AffineLoadOp>(op);
+  if (load ? isWritten(load.getMemRef(), accesses)
+           : !isPure(op) || isa<AffineMinOp, AffineMaxOp>(op))
+    return false;
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+        return collectSlice(operand, chosen, accesses, slice);
+      }))
+    return false;
+  slice.insert(op);
+  return true;
+}
+
+/// The rows that data choose which `loop`, inside of `rows`, reads along.
+static std::optional<Chosen> findChosen(AffineForOp rows, AffineForOp loop,
+                                        uint64_t cacheBytes) {
+  Chosen chosen;
+  chosen.rows = rows;
+  chosen.loop = loop;
+  if (loop.getBody()->getOps<vector::LoadOp>().empty() || asksAlready(loop) ||
+      loop.getStepAsInt() <= 0 || !rows.hasConstantBounds() ||
+      rows.getStepAsInt() <= 0 || getTripCount(loop).value_or(0) == 0)
+    return std::nullopt;
+  SmallVector<Access, 8> accesses;
+  collectAccesses(rows, accesses);
+  llvm::SetVector<Operation *> slice;
+  for (auto load : loop.getBody()->getOps<vector::LoadOp>()) {
+    MemRefType type = load.getMemRefType();
+    std::optional<uint64_t> bytes = getBufferBytes(type);
+    std::optional<int64_t> element = getElementBytes(type.getElementType());
+    Value number = load.getIndices().front();
+    auto along = getAffineValue(load.getIndices().back());
+    if (!bytes || *bytes <= cacheBytes || !element || type.getRank() != 2 ||
+        (chosen.number && number != chosen.number) || !along ||
+        !llvm::is_contained(along->getOperands(), loop.getInductionVar()) ||
+        isWritten(load.getBase(), accesses))
+      continue;
+    if (!chosen.number && (!collectSlice(number, chosen, accesses, slice) ||
+                           llvm::none_of(slice, [](Operation *op) {
+                             return isa<AffineLoadOp>(op);
+                           })))
+      return std::nullopt;
+    chosen.number = number;
+    chosen.bytes = *bytes;
+    chosen.rowBytes = saturatingMultiply(
+        uint64_t(loop.getStepAsInt() * *element), estimateTrips(loop));
+    chosen.reads.push_back(load);
+  }
+  if (chosen.reads.empty() || chosen.rowBytes > cacheBytes / 4 ||
+      chosen.rowBytes < uint64_t(leastLines * lineBytes))
+    return std::nullopt;
+  chosen.slice = slice.takeVector();
+  return chosen;
+}
+
+//===----------------------------------------------------------------------===//
 // Transformation
 //===----------------------------------------------------------------------===//
 
@@ -181,6 +278,53 @@ static void apply(Ahead &ahead) {
     AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
                              read.map.getOperands(), /*isWrite=*/false,
                              /*localityHint=*/2, /*isDataCache=*/true);
+  }
+}
+
+/// Asks for the row that the next iteration reads; the last asks for its own.
+static void apply(Chosen &chosen) {
+  AffineForOp rows = chosen.rows;
+  int64_t step = rows.getStepAsInt(), begin = rows.getConstantLowerBound();
+  int64_t last = begin + int64_t(estimateTrips(rows) - 1) * step;
+  OpBuilder builder(chosen.loop);
+  Location loc = chosen.loop.getLoc();
+  AffineExpr row = builder.getAffineDimExpr(0);
+  IRMapping mapping;
+  mapping.map(rows.getInductionVar(),
+              AffineMinOp::create(
+                  builder, loc,
+                  AffineMap::get(
+                      1, 0, {row + step, builder.getAffineConstantExpr(last)},
+                      builder.getContext()),
+                  ValueRange(rows.getInductionVar()))
+                  .getResult());
+  // The next row is no variable of a loop that affine operations could take.
+  auto expand = [&](AffineMap map, ValueRange from) {
+    SmallVector<Value> operands;
+    for (Value operand : from)
+      operands.push_back(mapping.lookupOrDefault(operand));
+    return *expandAffineMap(builder, loc, map, operands);
+  };
+  for (Operation *op : chosen.slice) {
+    if (auto load = dyn_cast<AffineLoadOp>(op))
+      mapping.map(load.getResult(),
+                  memref::LoadOp::create(
+                      builder, loc, load.getMemRef(),
+                      expand(load.getAffineMap(), load.getMapOperands()))
+                      .getResult());
+    else if (auto index = dyn_cast<AffineApplyOp>(op))
+      mapping.map(index.getResult(),
+                  expand(index.getAffineMap(), index.getMapOperands()).front());
+    else
+      builder.clone(*op, mapping);
+  }
+  Value number = mapping.lookup(chosen.number);
+  for (vector::LoadOp read : chosen.reads) {
+    builder.setInsertionPoint(read);
+    memref::PrefetchOp::create(builder, read.getLoc(), read.getBase(),
+                               ValueRange{number, read.getIndices().back()},
+                               /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
   }
 }
 
@@ -216,9 +360,21 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
 
   void runOnOperation() override {
     SmallVector<Ahead, 0> decisions;
+    SmallVector<Chosen, 0> choices;
     getOperation().walk([&](AffineForOp rows) {
       llvm::append_range(decisions, findAllAhead(rows));
+      for (auto loop : rows.getBody()->getOps<AffineForOp>())
+        if (std::optional<Chosen> chosen =
+                findChosen(rows, loop, uint64_t(cacheSizeKib) * 1024))
+          choices.push_back(std::move(*chosen));
     });
+    for (Chosen &chosen : choices) {
+      remark(RemarkKind::Applied, chosen.loop.getLoc(), passName,
+             "row that data choose next asked for")
+          << arg("row-bytes", chosen.rowBytes) << arg("bytes", chosen.bytes)
+          << arg("lines", chosen.reads.size());
+      apply(chosen);
+    }
     for (Ahead &ahead : decisions) {
       keepOneALine(ahead);
       remark(RemarkKind::Applied, ahead.loop.getLoc(), passName,
@@ -227,7 +383,7 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
           << arg("lines", ahead.reads.size());
       apply(ahead);
     }
-    numApplied += decisions.size();
+    numApplied += decisions.size() + choices.size();
   }
 };
 } // namespace

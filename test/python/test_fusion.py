@@ -233,6 +233,24 @@ def test_sums_so_far_by_lines():
         assert torch.equal(f(x), torch.cumsum(x, -1))
 
 
+def test_chosen_rows_that_are_asked_for():
+    """A table beyond the cache: the row of the next iteration is asked for."""
+    def rows(table, i):
+        return table[i]
+
+    for columns in (128, 300):
+        table = numbers(5000, columns)
+        i = torch.randint(-5000, 5000, (777,),
+                          generator=torch.Generator().manual_seed(3))
+        i[0], i[-2:] = -5000, 4999
+        f = compiled(rows, dynamic=False)
+        same_bits(f(table, i), rows(table, i))
+        same_bits(f(table, i.flip(0)), rows(table, i.flip(0)))
+        i[-1] = 5000
+        with pytest.raises((IndexError, RuntimeError)):
+            f(table, i)
+
+
 # -- reductions of whole arrays ------------------------------------------------------
 
 

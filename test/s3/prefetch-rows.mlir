@@ -5,7 +5,12 @@
 // the row again does (@last), but not by less than half a line (@light). The first
 // one over a row (@first), operands that fit the cache (@small), rows that do not fit a
 // quarter of it (@long), operands that are written (@written) and rows at unknown
-// distances (@dynamic) stay. A second run changes nothing.
+// distances (@dynamic) stay. A second run changes nothing. A loop along a row that
+// data choose asks for the row of the next iteration, the last for its own again, by a
+// number computed from the same loads and arithmetic (@chosen, rows two apart, numbers
+// three apart); numbers that change along the row (@along), from memory that the nest writes
+// (@changing), divisions that might trap (@divided), short rows (@short) and small
+// matrices (@tiny) stay.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -15,6 +20,9 @@
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{cache-size-kib=1048577}))' 2>&1 | FileCheck %s --check-prefix=RANGE
 
 // RANGE: cache-size-kib {{.*}}16 {{.*}}1048576
+
+// 1024 rows two apart from 1 on end with 2047.
+//       CHECK: #[[$LAST:.+]] = affine_map<(d0) -> (d0 + 2, 2047)>
 
 // Rows of 4 KiB and 4 MiB in all; the cache has 512 KiB.
 // CHECK-LABEL: func @softmax
@@ -232,6 +240,111 @@ func.func @dynamic(%x: memref<1024x?xf32>, %o: memref<1024x?xf32> {polynest.resu
       %v = affine.load %x[%i, %j] : memref<1024x?xf32>
       %e = math.exp %v : f32
       affine.store %e, %o[%i, %j] : memref<1024x?xf32>
+    }
+  }
+  return
+}
+
+// Rows 1, 3, to 2047 of numbers at 3, 9, to 6141.
+// CHECK-LABEL: func @chosen
+//  CHECK-SAME: (%[[T:[^:]+]]: memref<4096x256xf32>, %[[N:[^:]+]]: memref<6144xi64>
+//       CHECK: affine.for %[[I:.+]] = 1 to 2048 step 2
+//       CHECK:   %[[NEXT:.+]] = affine.min #[[$LAST]](%[[I]])
+//       CHECK:   %[[AT:.+]] = arith.muli %[[NEXT]], %
+//       CHECK:   %[[M:.+]] = memref.load %[[N]][%[[AT]]]
+//       CHECK:   %[[S:.+]] = arith.addi %[[M]], %
+//       CHECK:   %[[R:.+]] = arith.index_cast %[[S]]
+//       CHECK:   affine.for %[[J:.+]] = 0 to 256 step 16
+//       CHECK:     memref.prefetch %[[T]][%[[R]], %[[J]]], read, locality<2>, data
+//  CHECK-NEXT:     vector.load %[[T]][%{{.+}}, %[[J]]]
+//       CHECK: return
+//      REMARK: row that data choose next asked for
+func.func @chosen(%t: memref<4096x256xf32>, %n: memref<6144xi64>, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
+  %one = arith.constant 1 : i64
+  affine.for %i = 1 to 2048 step 2 {
+    affine.for %j = 0 to 256 step 16 {
+      %m = affine.load %n[%i * 3] : memref<6144xi64>
+      %s = arith.addi %m, %one : i64
+      %r = arith.index_cast %s : i64 to index
+      %v = vector.load %t[%r, %j] : memref<4096x256xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @along
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @along(%t: memref<4096x256xf32>, %n: memref<2048xi64>, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 256 step 16 {
+      %m = affine.load %n[%i + %j] : memref<2048xi64>
+      %r = arith.index_cast %m : i64 to index
+      %v = vector.load %t[%r, %j] : memref<4096x256xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @changing
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @changing(%t: memref<4096x256xf32>, %n: memref<2048xi64> {polynest.mutable}, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 256 step 16 {
+      %m = affine.load %n[%i] : memref<2048xi64>
+      affine.store %m, %n[%i] : memref<2048xi64>
+      %r = arith.index_cast %m : i64 to index
+      %v = vector.load %t[%r, %j] : memref<4096x256xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @divided
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @divided(%t: memref<4096x256xf32>, %n: memref<2048xi64>, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 256 step 16 {
+      %m = affine.load %n[%i] : memref<2048xi64>
+      %q = arith.divsi %m, %m : i64
+      %r = arith.index_cast %q : i64 to index
+      %v = vector.load %t[%r, %j] : memref<4096x256xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @short
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @short(%t: memref<8192x112xf32>, %n: memref<2048xi64>, %o: memref<2048x112xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 112 step 16 {
+      %m = affine.load %n[%i] : memref<2048xi64>
+      %r = arith.index_cast %m : i64 to index
+      %v = vector.load %t[%r, %j] : memref<8192x112xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x112xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @tiny
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @tiny(%t: memref<512x256xf32>, %n: memref<2048xi64>, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 2048 {
+    affine.for %j = 0 to 256 step 16 {
+      %m = affine.load %n[%i] : memref<2048xi64>
+      %r = arith.index_cast %m : i64 to index
+      %v = vector.load %t[%r, %j] : memref<512x256xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
     }
   }
   return
