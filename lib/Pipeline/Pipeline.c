@@ -430,6 +430,7 @@ static const pn_pass_row_t s5_rows[] = {
      .anchor = ON_FUNC,
      .print_options = print_matrix_units},
     {.flag = "polynest-lower-dots", .print_options = print_dot_units},
+    {.flag = "polynest-count-operations"},
     {.flag = "convert-scf-to-cf"},
     {.flag = "polynest-weigh-branches",
      .anchor = ON_FUNC,

@@ -1,0 +1,120 @@
+//===- CountOperations.cpp - report the arithmetic of a call --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What: adds up the floating-point instructions of one call of each entry, by
+// the lanes of 32 bits that they fill, and reports them as a remark: an FMA is
+// one, a function is what it has become. Changes nothing.
+// Legal always. Profitable: what arithmetic alone would take is one of the
+// limits that a measured time is compared with.
+// Limits: kernels whose range is constant; what runs in a loop whose trip count
+// is not known is reported as uncounted.
+// Cost: linear in operations times depth; nothing where nobody listens.
+//===----------------------------------------------------------------------===//
+
+#include "Transforms/Passes.h"
+
+#include "Support/Remark.h"
+#include "Transforms/WorkCount.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace polynest {
+#define GEN_PASS_DEF_COUNTOPERATIONS
+#include "Transforms/Passes.h.inc"
+} // namespace polynest
+
+#define DEBUG_TYPE "polynest-count-operations"
+
+using namespace mlir;
+
+namespace polynest {
+
+/// The lanes of 32 bits that one floating-point instruction fills.
+static double countLanes(Operation *op) {
+  double work = countOwnWork(op);
+  if (work == 0)
+    return 0;
+  if (isa<math::FmaOp, vector::FMAOp>(op))
+    work /= 2;
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  return work * std::max(1.0, element.getIntOrFloatBitWidth() / 32.0);
+}
+
+static void add(WorkCount &sum, const WorkCount &work, double times = 1) {
+  sum.flop += times * work.flop;
+  sum.uncounted += work.uncounted;
+}
+
+/// Of a call of a kernel: its loops over the range run as often as that says.
+static WorkCount countCall(func::CallOp call, func::FuncOp kernel) {
+  APInt begin, end, step;
+  bool hasRange = kernel.getNumArguments() >= 2 &&
+                  matchPattern(call.getOperand(0), m_ConstantInt(&begin)) &&
+                  matchPattern(call.getOperand(1), m_ConstantInt(&end));
+  WorkCount sum;
+  for (Operation &op : kernel.getOps()) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop || !hasRange || loop.getLowerBound() != kernel.getArgument(0) ||
+        loop.getUpperBound() != kernel.getArgument(1) ||
+        !matchPattern(loop.getStep(), m_ConstantInt(&step))) {
+      add(sum, countWork(&op, countLanes));
+      continue;
+    }
+    double trips = std::ceil(double(end.getSExtValue() - begin.getSExtValue()) /
+                             double(step.getSExtValue()));
+    for (Operation &inner : loop.getBody()->without_terminator())
+      add(sum, countWork(&inner, countLanes), trips);
+  }
+  return sum;
+}
+
+/// Of the operations in a region of an entry; of two branches the one with more
+/// counts.
+static WorkCount countRegion(Region &region, SymbolTableCollection &symbols) {
+  WorkCount sum;
+  for (Operation &op : region.getOps()) {
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      WorkCount one = countRegion(branch.getThenRegion(), symbols);
+      WorkCount two = countRegion(branch.getElseRegion(), symbols);
+      add(sum, one.flop < two.flop ? two : one);
+      continue;
+    }
+    auto call = dyn_cast<func::CallOp>(op);
+    auto kernel = call ? symbols.lookupNearestSymbolFrom<func::FuncOp>(
+                             call, call.getCalleeAttr())
+                       : func::FuncOp();
+    add(sum, kernel ? countCall(call, kernel) : countWork(&op, countLanes));
+  }
+  return sum;
+}
+
+namespace {
+struct CountOperationsPass : impl::CountOperationsBase<CountOperationsPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (!remarksWanted(&getContext()))
+      return;
+    SymbolTableCollection symbols;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() || !function->hasAttr("polynest.entry") ||
+          function->hasAttr("polynest.init")) {
+        ++numDeclined;
+        continue;
+      }
+      WorkCount work = countRegion(function.getBody(), symbols);
+      remark(RemarkKind::Analysis, function.getLoc(), "count-operations",
+             "floating-point instructions of one call")
+          << arg("entry", function.getName())
+          << arg("lanes", llvm::formatv("{0:f0}", work.flop).str())
+          << arg("uncounted", std::to_string(work.uncounted));
+      ++numApplied;
+    }
+  }
+};
+} // namespace
+
+} // namespace polynest
