@@ -5,7 +5,9 @@
 // reduces the row to what the next one needs (the maximum, the exponentials and
 // their sum, the quotients of a softmax), runs a few rows at a time: each loop
 // runs along all of them at once. Buffers that the body makes get a place for
-// each row of the group.
+// each row of the group. Where rows are short, several groups run part by part:
+// each loop is done for all of their rows before the next one begins, and what
+// they hand on goes through small buffers.
 // Legal when: iterations of the loop over rows are independent; what is in its
 // body besides loops has no effect but plain accesses; buffers that it makes
 // are only touched by plain accesses; loops run alike in all rows.
@@ -14,7 +16,10 @@
 // as a vector loop takes over some dozens of vectors. Lanes of several rows are
 // combined together (polynest-vectorize-nests), and short rows have loops of a
 // few iterations, each of which ends once for all of them. What the rows of a
-// group touch has to stay in the first-level cache.
+// group touch has to stay in the first-level cache. The end of a reduction and
+// the loop that waits for it belong to different groups, run part by part, so
+// that a processor works on the next group's loop in the meantime; that pays
+// where rows are so short that it looks ahead that far.
 // Limits: a constant number of rows that the group divides; loops along a row
 // are innermost ones. Cost: linear in the operations of the nest, times the
 // pairs of its accesses.
@@ -31,7 +36,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polynest {
@@ -52,15 +56,23 @@ static constexpr llvm::StringLiteral passName = "group-rows";
 static constexpr int64_t groupSizes[] = {4, 2};
 /// What the rows of a group may touch: first-level caches hold 32 KiB or more.
 static constexpr int64_t mostBytes = 32768;
+/// The most rows that run part by part, and what they may touch: half of that
+/// cache, beside what comes next.
+static constexpr int64_t mostTogether = 32, mostBytesTogether = mostBytes / 2;
+/// How often an outermost loop runs around them at least: cores share it.
+static constexpr int64_t leastBlocks = 64;
 
 namespace {
-/// A loop over rows.
+/// A loop over rows, its body cut before each loop along a row.
 struct RowNest {
   AffineForOp rows;
   int64_t trips = 0;
   int64_t group = 0;
-  /// Loops along a row.
-  unsigned loops = 0;
+  /// Rows that run part by part: a group, or several.
+  int64_t together = 0;
+  /// Operations that stay together, in order; the first loop's part also holds
+  /// what stands in front of it.
+  SmallVector<SmallVector<Operation *>> parts;
   /// Buffers made in the body.
   SmallVector<Operation *> buffers;
 };
@@ -96,7 +108,7 @@ static bool hasCommonBounds(AffineForOp loop, AffineForOp rows) {
                        });
 }
 
-/// Looks at the body. False for what has another form; no remark is due.
+/// Cuts the body in parts. False for what has another form; no remark is due.
 static bool matchRows(AffineForOp loop, RowNest &nest) {
   std::optional<int64_t> trips = getSmallTripCount(loop);
   if (!trips || loop.getNumIterOperands() || loop.getStepAsInt() != 1 ||
@@ -104,17 +116,16 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
     return false;
   nest.rows = loop;
   nest.trips = *trips;
-  // Parts end before each loop but the first, whose part also holds what stands
-  // in front of it.
-  llvm::DenseMap<Operation *, unsigned> partOf;
-  llvm::SmallDenseSet<unsigned> reductions;
+  nest.parts.emplace_back();
+  bool hasLoop = false, waits = false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (auto inner = dyn_cast<AffineForOp>(op)) {
       if (!isInnermost(inner) || !hasCommonBounds(inner, loop))
         return false;
-      if (inner.getNumResults() != 0)
-        reductions.insert(nest.loops);
-      partOf[&op] = nest.loops++;
+      if (hasLoop)
+        nest.parts.emplace_back();
+      hasLoop = true;
+      nest.parts.back().push_back(&op);
       continue;
     }
     if (isa<memref::AllocaOp, memref::AllocOp>(op)) {
@@ -126,17 +137,24 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
     if (op.getNumRegions() != 0 ||
         !(isa<AffineLoadOp, AffineStoreOp>(op) || isMemoryEffectFree(&op)))
       return false;
-    partOf[&op] = nest.loops == 0 ? 0 : nest.loops - 1;
+    nest.parts.back().push_back(&op);
   }
   // What a reduction hands to later parts.
-  for (auto [op, part] : partOf) {
-    if (!reductions.contains(part))
-      continue;
-    for (Operation *user : op->getUsers())
-      if (partOf.at(loop.getBody()->findAncestorOpInBlock(*user)) != part)
-        return true;
+  llvm::DenseMap<Operation *, size_t> partOf;
+  for (size_t p = 0; p < nest.parts.size(); ++p)
+    for (Operation *op : nest.parts[p])
+      partOf[op] = p;
+  for (ArrayRef<Operation *> part : nest.parts) {
+    bool reduces = llvm::any_of(part, [](Operation *op) {
+      return isa<AffineForOp>(op) && op->getNumResults() != 0;
+    });
+    for (Operation *op : part)
+      waits |= reduces && llvm::any_of(op->getUsers(), [&](Operation *user) {
+                 Operation *top = loop.getBody()->findAncestorOpInBlock(*user);
+                 return partOf.at(top) != partOf.at(op);
+               });
   }
-  return false;
+  return nest.parts.size() > 1 && waits;
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +182,45 @@ static std::optional<int64_t> countRowBytes(ArrayRef<Access> accesses) {
   return sum;
 }
 
+/// Values that a part uses of those before, in order.
+static SmallVector<Value> findTaken(const RowNest &nest,
+                                    ArrayRef<Operation *> part) {
+  AffineForOp rows = nest.rows;
+  llvm::SmallPtrSet<Operation *, 16> own(part.begin(), part.end());
+  llvm::SmallSetVector<Value, 8> taken;
+  for (Operation *op : part)
+    op->walk([&](Operation *user) {
+      for (Value value : user->getOperands()) {
+        Operation *def = value.getDefiningOp();
+        if (def && def->getBlock() == rows.getBody() && !own.contains(def) &&
+            !llvm::is_contained(nest.buffers, def))
+          taken.insert(value);
+      }
+    });
+  return taken.takeVector();
+}
+
+/// True if parts may take what they use of others from memory: numbers.
+static bool canHandOn(const RowNest &nest) {
+  return llvm::all_of(nest.parts, [&](ArrayRef<Operation *> part) {
+    return llvm::all_of(findTaken(nest, part), [](Value value) {
+      return !value.getType().isIndex() && getElementBytes(value.getType());
+    });
+  });
+}
+
+/// How many rows run part by part: as many as stay in the first-level cache.
+static int64_t chooseTogether(RowNest &nest, int64_t rowBytes) {
+  int64_t most = std::min(mostTogether,
+                          mostBytesTogether / std::max<int64_t>(rowBytes, 1));
+  if (isa<func::FuncOp>(nest.rows->getParentOp()))
+    most = std::min(most, nest.trips / leastBlocks);
+  int64_t together = most / nest.group * nest.group;
+  while (together > nest.group && nest.trips % together != 0)
+    together -= nest.group;
+  return together > nest.group && canHandOn(nest) ? together : nest.group;
+}
+
 /// Chooses the rows of a group; why there is none, or null.
 static const char *judge(RowNest &nest) {
   SmallVector<Access, 0> accesses;
@@ -177,6 +234,7 @@ static const char *judge(RowNest &nest) {
     if (nest.trips % size == 0 && nest.trips > size &&
         *rowBytes * size <= mostBytes) {
       nest.group = size;
+      nest.together = chooseTogether(nest, *rowBytes);
       return nullptr;
     }
   return *rowBytes * groupSizes[1] > mostBytes
@@ -188,23 +246,100 @@ static const char *judge(RowNest &nest) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
+/// Rows of accesses: a number, counted from a variable if there is one.
+using RowsOf = llvm::DenseMap<Operation *, std::pair<Value, int64_t>>;
+
 /// Has each access of `from` that is of a row touch its place in `to`.
-static void redirect(Value from, Value to,
-                     const llvm::DenseMap<Operation *, int64_t> &rowOf) {
+static void redirect(Value from, Value to, const RowsOf &rowOf) {
   for (Operation *user : llvm::make_early_inc_range(from.getUsers())) {
-    auto row = rowOf.find(user);
-    if (row == rowOf.end())
+    auto found = rowOf.find(user);
+    if (found == rowOf.end())
       continue;
     Builder builder(user->getContext());
     auto [map, operands] = getPlace(user);
-    SmallVector<AffineExpr> results = {
-        builder.getAffineConstantExpr(row->second)};
+    auto [first, number] = found->second;
+    unsigned dims = map.getNumDims();
+    AffineExpr row = builder.getAffineConstantExpr(number);
+    if (first) {
+      row = row + builder.getAffineDimExpr(dims);
+      operands.insert(operands.begin() + dims++, first);
+    }
+    SmallVector<AffineExpr> results = {row};
     llvm::append_range(results, map.getResults());
     movePlace(user, to,
-              AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
+              AffineMap::get(dims, map.getNumSymbols(), results,
                              builder.getContext()),
               operands);
   }
+}
+
+/// A buffer like the one that `op` makes, for so many rows.
+static Value makeRows(OpBuilder &builder, Operation *op, int64_t rows) {
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  SmallVector<int64_t> shape = {rows};
+  llvm::append_range(shape, type.getShape());
+  type = MemRefType::get(shape, type.getElementType(), AffineMap(),
+                         type.getMemorySpace());
+  IntegerAttr line = builder.getI64IntegerAttr(kBufferAlignment);
+  if (isa<memref::AllocaOp>(op))
+    return memref::AllocaOp::create(builder, op->getLoc(), type, line);
+  return memref::AllocOp::create(builder, op->getLoc(), type, line);
+}
+
+/// Has rows of a block run part by part: each part has a loop over rows of its
+/// own. Returns these, in place of the nest.
+static SmallVector<RowNest> distribute(RowNest &nest) {
+  Location loc = nest.rows.getLoc();
+  OpBuilder builder(nest.rows);
+  auto blocks =
+      AffineForOp::create(builder, loc, 0, nest.trips / nest.together);
+  builder.setInsertionPointToStart(blocks.getBody());
+  SmallVector<Value> buffers;
+  for (Operation *op : nest.buffers)
+    buffers.push_back(makeRows(builder, op, nest.together));
+  llvm::MapVector<Value, Value> handedOn;
+  for (ArrayRef<Operation *> part : nest.parts)
+    for (Value value : findTaken(nest, part))
+      if (!handedOn.count(value))
+        handedOn[value] = memref::AllocaOp::create(
+            builder, loc, MemRefType::get({nest.together}, value.getType()),
+            builder.getI64IntegerAttr(kBufferAlignment));
+  SmallVector<RowNest> made;
+  RowsOf rowOf;
+  AffineMap same = builder.getMultiDimIdentityMap(1);
+  for (ArrayRef<Operation *> part : nest.parts) {
+    RowNest own;
+    own.rows = AffineForOp::create(builder, loc, 0, nest.together);
+    own.trips = nest.together;
+    own.group = nest.group;
+    OpBuilder inner = OpBuilder::atBlockBegin(own.rows.getBody());
+    Value row = own.rows.getInductionVar();
+    AffineExpr index = builder.getAffineDimExpr(0) * nest.together +
+                       builder.getAffineDimExpr(1);
+    IRMapping mapping;
+    mapping.map(nest.rows.getInductionVar(),
+                AffineApplyOp::create(inner, loc, AffineMap::get(2, 0, index),
+                                      ValueRange{blocks.getInductionVar(), row})
+                    .getResult());
+    for (Value value : findTaken(nest, part))
+      mapping.map(value, AffineLoadOp::create(inner, loc, handedOn[value], same,
+                                              ValueRange{row})
+                             .getResult());
+    for (Operation *op : part)
+      inner.clone(*op, mapping)->walk([&](Operation *copy) {
+        rowOf[copy] = {row, 0};
+      });
+    for (auto [value, memref] : handedOn)
+      if (llvm::is_contained(part, value.getDefiningOp()))
+        AffineStoreOp::create(inner, loc, mapping.lookup(value), memref, same,
+                              ValueRange{row});
+    made.push_back(own);
+  }
+  for (auto [op, buffer] : llvm::zip_equal(nest.buffers, buffers))
+    redirect(op->getResult(0), buffer, rowOf);
+  nest.rows.erase();
+  composeIndices(blocks);
+  return made;
 }
 
 /// Runs the loops one after the other, each for all rows of a group at once.
@@ -214,18 +349,8 @@ static void group(RowNest &nest) {
   auto groups = AffineForOp::create(builder, loc, 0, nest.trips / nest.group);
   builder.setInsertionPointToStart(groups.getBody());
   SmallVector<Value> buffers;
-  for (Operation *op : nest.buffers) {
-    auto type = cast<MemRefType>(op->getResult(0).getType());
-    SmallVector<int64_t> shape = {nest.group};
-    llvm::append_range(shape, type.getShape());
-    type = MemRefType::get(shape, type.getElementType(), AffineMap(),
-                           type.getMemorySpace());
-    IntegerAttr line = builder.getI64IntegerAttr(kBufferAlignment);
-    buffers.push_back(
-        isa<memref::AllocaOp>(op)
-            ? memref::AllocaOp::create(builder, loc, type, line).getResult()
-            : memref::AllocOp::create(builder, loc, type, line).getResult());
-  }
+  for (Operation *op : nest.buffers)
+    buffers.push_back(makeRows(builder, op, nest.group));
   SmallVector<IRMapping, 4> rows(nest.group);
   for (auto [row, mapping] : llvm::enumerate(rows))
     mapping.map(
@@ -236,10 +361,10 @@ static void group(RowNest &nest) {
                 1, 0, builder.getAffineDimExpr(0) * nest.group + int64_t(row)),
             groups.getInductionVar())
             .getResult());
-  llvm::DenseMap<Operation *, int64_t> rowOf;
+  RowsOf rowOf;
   auto copyForRows = [&](OpBuilder &to, Operation &op) {
     for (auto [row, mapping] : llvm::enumerate(rows))
-      rowOf[to.clone(op, mapping)] = int64_t(row);
+      rowOf[to.clone(op, mapping)] = {Value(), int64_t(row)};
   };
   for (Operation &op : nest.rows.getBody()->without_terminator()) {
     auto loop = dyn_cast<AffineForOp>(op);
@@ -301,8 +426,13 @@ struct GroupRowsPass : impl::GroupRowsBase<GroupRowsPass> {
       }
       remark(RemarkKind::Applied, loc, passName,
              "loops run along several rows at a time")
-          << arg("rows", nest.group) << arg("loops", nest.loops);
-      group(nest);
+          << arg("rows", nest.group) << arg("loops", nest.parts.size())
+          << arg("together", nest.together);
+      if (nest.together > nest.group)
+        for (RowNest &part : distribute(nest))
+          group(part);
+      else
+        group(nest);
       ++numApplied;
     }
   }

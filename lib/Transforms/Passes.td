@@ -389,12 +389,19 @@ def GroupRows : Pass<"polynest-group-rows", "mlir::func::FuncOp"> {
     reduces the row to a number that the next needs, runs four rows at a time, or
     two: each loop runs along all of them at once. The lanes of their reductions
     are then combined together, and the processor waits for the end of a short
-    loop once for all of them.
+    loop once for all of them. Up to 32 rows that take 16 KiB together run part by
+    part: each loop is done for all of them before the next begins, so that no group
+    waits for the end of its own reduction. Numbers that parts hand on are kept in
+    buffers.
 
     Before: `for i { %m = for j {max}  %s = for j {e[j] = exp(x[i,j]-%m); sum}  for j {..} }`
     After:  `for ib { %m0, .., %m3 = for j {max of x[ib*4,j]; ..; max of x[ib*4+3,j]}
               %s0, .., %s3 = for j {e[0,j] = exp(x[ib*4,j]-%m0); sum; ..}
               for j {..} }`
+    After, where 32 rows are short:
+            `for ib { for g { %m0.. = for j {..}  m[g*4], .. = %m0, .. }
+              for g { %m0.. = m[g*4], ..  %s0.. = for j {..}  s[g*4], .. = .. }
+              for g { .. } }`
 
     Legal if rows are independent, and loops run alike in all rows; a buffer that
     a row makes gets a place for each row of the group. Loops along the row hold
