@@ -1166,6 +1166,20 @@ static StringRef whyNotLeaveOut(Blocking &decision) {
              : StringRef("a block of the reduction holds several taps");
 }
 
+/// What is known of the last points of the depth by row, where one loop, in one
+/// block, is all of the rows, and one of single elements the depth.
+static AffineMap findIdleTail(const Blocking &decision) {
+  const CutLoop &rows = decision.rows.onlyLoop();
+  AffineForOp loop = rows.loop;
+  auto tail = loop->getAttrOfType<AffineMapAttr>(kIdleTail);
+  if (!tail || !rows.trips || *rows.trips != decision.rows.points ||
+      rows.weight != 1 || decision.depth.loops.size() != 1 ||
+      decision.step() != 1 || decision.matrix || decision.runPoints > 0 ||
+      decision.depthPart)
+    return {};
+  return tail.getValue();
+}
+
 /// The core as it multiplies such elements, with `matrix` in that unit.
 static pn_model_core_t describeCore(const Contraction &contraction,
                                     const ContractionMachine &machine,
@@ -1263,6 +1277,7 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
     decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
     decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
   }
+  decision.idleTail = findIdleTail(decision);
   return {};
 }
 

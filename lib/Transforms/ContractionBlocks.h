@@ -151,6 +151,9 @@ struct Blocking {
   bool endsByTile = false;
   /// Long enough to pay for the compilation of more code.
   bool isLong = false;
+  /// By the row of a block, how many of the last points of the depth add
+  /// nothing (kIdleTail); null if that is not known.
+  mlir::AffineMap idleTail;
   /// Iterations of the outermost reduction loop that are summed up apart, so
   /// that there is work for all cores; 0 for all in one.
   int64_t depthPart = 0;

@@ -157,6 +157,7 @@ private:
   void emitTileLoops(Value block, Value row, Value column,
                      const Bounds &columns);
   Bounds restOf(const LoopGroup &group, Value begin, int64_t most);
+  Bounds depthOf(Value row);
   Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
                    int64_t next, Value address);
   Value rowAddress(Value rowOrigin, int64_t row);
@@ -1648,6 +1649,35 @@ Bounds Emitter::restOf(const LoopGroup &group, Value begin, int64_t most) {
   return rest;
 }
 
+/// How many points of the open block of depth add anything in the micro-tile
+/// that begins at `row`.
+Bounds Emitter::depthOf(Value row) {
+  Bounds bounds = pointsOf(decision.depth);
+  if (!decision.idleTail)
+    return bounds;
+  const CutLoop &cut = decision.depth.loops.front();
+  unsigned dims = bounds.map.getNumDims();
+  SmallVector<Value> operands = llvm::to_vector_of<Value>(bounds.operands);
+  SmallVector<Value> added = {row};
+  auto add = [&](Value value) {
+    added.push_back(value);
+    return builder.getAffineDimExpr(dims + added.size() - 1);
+  };
+  AffineExpr last = builder.getAffineDimExpr(dims) + openRows - 1;
+  AffineExpr rest = cut.trips ? builder.getAffineConstantExpr(*cut.trips)
+                              : add(cut.tripValue);
+  if (Value block = blockOf.lookup(cut.loop))
+    rest = rest - add(block) * cut.tile;
+  SmallVector<AffineExpr> results(bounds.map.getResults());
+  results.push_back(rest - decision.idleTail.getResult(0).replaceDims({last}));
+  operands.insert(operands.begin() + dims, added.begin(), added.end());
+  std::tie(bounds.map, bounds.operands) =
+      compose(AffineMap::get(dims + added.size(), bounds.map.getNumSymbols(),
+                             results, builder.getContext()),
+              operands);
+  return bounds;
+}
+
 /// Opens one point of a block by its number.
 void Emitter::openPoint(const LoopGroup &group, Value point) {
   bool isOutermost = true;
@@ -2625,7 +2655,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
       open(Bounds{builder.getConstantAffineMap(decision.runPoints), {}},
            unroll);
     } else {
-      open(pointsOf(decision.depth), unroll);
+      open(depthOf(row), unroll);
     }
     AffineForOp overDepth = loops.back();
     // The point of depth, and how far it is from the beginning of a row.

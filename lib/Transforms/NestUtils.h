@@ -24,6 +24,10 @@ class DependenceAnalysis;
 inline constexpr llvm::StringLiteral kVectorized = "polynest.vectorized";
 inline constexpr llvm::StringLiteral kTiled = "polynest.tiled_registers";
 inline constexpr llvm::StringLiteral kStreamed = "polynest.streamed";
+/// On a loop over rows of sums of products: by the row, how many of the last
+/// terms are zero, or NaN in a row that has another NaN. Zeros times what they
+/// are multiplied by are added elsewhere.
+inline constexpr llvm::StringLiteral kIdleTail = "polynest.idle_tail";
 /// On the nest that runs where a form for few rows does not.
 inline constexpr llvm::StringLiteral kManyRows = "polynest.many_rows";
 /// On the functions that polynest-share-nests makes.

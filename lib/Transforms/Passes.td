@@ -92,7 +92,8 @@ def BlockContractions
     packing that it does not allow, are an error. Remarks: `applied` with tile,
     blocks and the share of multiply-adds that are not padding; `declined` with
     the reason.
-    The micro-kernel is marked `polynest.vectorized` and
+    Where rows are marked with `polynest.idle_tail`, the depth of a micro-tile ends
+    where its last row is idle. The micro-kernel is marked `polynest.vectorized` and
     `polynest.tiled_registers`; a second run changes nothing.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
@@ -460,8 +461,13 @@ def TrimLoops : Pass<"polynest-trim-loops", "mlir::func::FuncOp"> {
     a sum of exp(-inf - maximum), and a sum of such exponentials (or these over
     their sum) times anything. Of the latter 0 times what is left out is added,
     which is NaN where that is infinite or NaN: where blocks are many, from sums
-    over what one leaves out and the next does not, made once in front of them,
-    as long as iterations are left outside for all cores. No value changes.
+    made once in front of them, as long as iterations are left outside for all
+    cores. Where a mask moves by a column each row, and blocks have enough rows for
+    their columns, these sums begin where eight rows are masked, and the loop over
+    the rows of the product is marked with `polynest.idle_tail`, a map from the row
+    to the number of its last terms that may be left out:
+    `polynest-block-contractions` ends the depth of each micro-tile there. No value
+    changes.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",

@@ -5,7 +5,8 @@
 // mask) leave nothing behind the softmax: where all columns from some place on
 // are masked in every row of a block, the loops over columns of the nests that
 // make and use the block end there. What the mask decides within the rest is
-// done by a nest of its own, over the columns where it decides anything.
+// done by a nest of its own, over the columns where it decides anything. Sums
+// of products say by the row how many terms the mask leaves idle there.
 // Legal when: buffers in between are private to the block, every loop that
 // reads them sweeps their columns from the first one, at least one column is
 // left, and iterations that are left out would change nothing:
@@ -98,6 +99,9 @@ struct Mask {
   /// the same condition, which is the only one where `isOnly`.
   bool hasEnd = false, isOnly = false;
   Bound end, first;
+  /// The variable of the nest's loop over rows of which each is masked one
+  /// column later than the one before, if that is so.
+  Value row;
   /// All rows are masked before this column.
   bool hasStart = false;
   Bound start;
@@ -341,6 +345,21 @@ static bool isNegativeInfinity(Value value) {
          constant.isInfinity() && constant.isNegative();
 }
 
+/// The one variable of the nest by which the sum of the terms moves, as far as
+/// it does; null if there is no such.
+static Value findRow(ArrayRef<std::pair<int64_t, Value>> terms,
+                     AffineForOp nest) {
+  Value row;
+  for (auto [factor, value] : terms) {
+    if (factor == 0 || !nest->isAncestor(value.getParentBlock()->getParentOp()))
+      continue;
+    if (factor != 1 || row || !getForInductionVarOwner(value))
+      return {};
+    row = value;
+  }
+  return row;
+}
+
 /// Takes what a reason says about columns: where it begins, or ends, to hold.
 static void addReason(Mask &mask, AffineForOp nest, ArrayRef<Value> operands,
                       ArrayRef<int64_t> flat) {
@@ -363,6 +382,7 @@ static void addReason(Mask &mask, AffineForOp nest, ArrayRef<Value> operands,
     mask.hasEnd = true;
     mask.end = *end;
     mask.first = *first;
+    mask.row = findRow(behind, nest);
   }
   // The reason is bound - column; the first column that may stay is the next.
   if (factor == -1 && !mask.hasStart) {
@@ -423,6 +443,11 @@ public:
 
   SmallVector<AffineForOp> columns;
   SmallVector<MaskedProduct> products;
+  /// Of each nest the loop over the rows that mask.row counts; null where what
+  /// masked columns hold does not stay in its row.
+  AffineForOp getRowLoop(AffineForOp nest) const {
+    return staysInRow ? rowLoops.lookup(nest) : AffineForOp();
+  }
 
 private:
   const char *visitNest(AffineForOp nest);
@@ -434,6 +459,7 @@ private:
   HiddenValue lookup(Value value) const { return values.lookup(value); }
   std::optional<SmallVector<Value>> getRows(Operation *access, unsigned dim,
                                             AffineForOp nest);
+  void followRow(Operation *access, unsigned dim, AffineForOp nest);
   bool isMaximum(Value row, unsigned id) const;
   bool isSum(Value row, unsigned id) const;
 
@@ -446,6 +472,10 @@ private:
   /// Numbers of columns that are exponentials: 0 and above, or NaN.
   llvm::SmallDenseSet<unsigned> exponentials;
   unsigned nextId = 1;
+  /// Which of the rows' variables of an access mask.row is.
+  std::optional<size_t> rowPlace;
+  bool staysInRow = true;
+  DenseMap<Operation *, AffineForOp> rowLoops;
 };
 } // namespace
 
@@ -471,6 +501,26 @@ MaskAnalysis::getRows(Operation *access, unsigned dim, AffineForOp nest) {
     rows.push_back(loop.getInductionVar());
   }
   return rows;
+}
+
+/// Takes note of the loop over rows by which an access names the mask's row.
+void MaskAnalysis::followRow(Operation *access, unsigned dim,
+                             AffineForOp nest) {
+  Operation *alloc = getMemRef(access).getDefiningOp();
+  AffineForOp &loop = rowLoops[nest];
+  // A buffer of one row is made in it.
+  if (alloc->getBlock() != block) {
+    staysInRow &= loop && loop->isAncestor(alloc);
+    return;
+  }
+  std::optional<SmallVector<Value>> rows = getRows(access, dim, nest);
+  if (!rowPlace && rows && mask.row)
+    rowPlace = size_t(llvm::find(*rows, mask.row) - rows->begin());
+  AffineForOp own = rows && rowPlace && *rowPlace < rows->size()
+                        ? getForInductionVarOwner((*rows)[*rowPlace])
+                        : AffineForOp();
+  staysInRow &= own && (!loop || loop == own);
+  loop = own;
 }
 
 /// How many rows the loops over them reach.
@@ -598,6 +648,7 @@ const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
     for (Operation *user : memref.getUsers())
       if (nest->isAncestor(user) && getRows(user, d, nest) != rows)
         return "rows of masked columns are read out of step";
+    followRow(store, d, nest);
     buffers[memref] = {d, value, countRows(*rows)};
     return nullptr;
   }
@@ -649,6 +700,7 @@ const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
       if (getSweep(map, operands, found->second.dim, load.getMemRef()) !=
           column)
         return "masked columns are read out of order";
+      followRow(load, found->second.dim, nest);
       values[load.getResult()] = found->second.value;
       continue;
     }
@@ -844,21 +896,6 @@ static void copyLoops(OpBuilder &builder, MaskedProduct &product,
   }
 }
 
-/// Adds up what `term` says, in a loop that has the given bounds.
-static Value addUp(OpBuilder &builder, Location loc, Value zero,
-                   const Bound &from, const Bound &to,
-                   llvm::function_ref<Value(OpBuilder &, Value)> term) {
-  auto sum = AffineForOp::create(builder, loc, from.operands, from.map,
-                                 to.operands, to.map, 1, zero);
-  OpBuilder inner = OpBuilder::atBlockBegin(sum.getBody());
-  Value added = term(inner, sum.getInductionVar());
-  AffineYieldOp::create(
-      inner, loc,
-      arith::AddFOp::create(inner, loc, sum.getRegionIterArgs()[0], added)
-          .getResult());
-  return sum.getResult(0);
-}
-
 static Value makeZero(OpBuilder &builder, MaskedProduct &product) {
   return arith::ConstantOp::create(
       builder, product.loop.getLoc(),
@@ -869,22 +906,19 @@ static Value makeZero(OpBuilder &builder, MaskedProduct &product) {
 static Value sumZeros(OpBuilder &builder, MaskedProduct &product, Value zero,
                       const Bound &from, const Bound &to, IRMapping &mapping) {
   Location loc = product.loop.getLoc();
-  return addUp(builder, loc, zero, from, to,
-               [&](OpBuilder &inner, Value column) -> Value {
-                 mapping.map(product.loop.getInductionVar(), column);
-                 for (Operation *op : product.slice)
-                   inner.clone(*op, mapping);
-                 Value factor = mapping.lookupOrDefault(product.factor);
-                 return arith::MulFOp::create(inner, loc, factor, zero);
-               });
-}
-
-/// A bound that is one number.
-static Bound getNumber(int64_t number, MLIRContext *context) {
-  Bound bound;
-  bound.constant = number;
-  makeMap(bound, context);
-  return bound;
+  auto sum = AffineForOp::create(builder, loc, from.operands, from.map,
+                                 to.operands, to.map, 1, zero);
+  OpBuilder inner = OpBuilder::atBlockBegin(sum.getBody());
+  mapping.map(product.loop.getInductionVar(), sum.getInductionVar());
+  for (Operation *op : product.slice)
+    inner.clone(*op, mapping);
+  Value factor = mapping.lookupOrDefault(product.factor);
+  Value added = arith::MulFOp::create(inner, loc, factor, zero);
+  AffineYieldOp::create(
+      inner, loc,
+      arith::AddFOp::create(inner, loc, sum.getRegionIterArgs()[0], added)
+          .getResult());
+  return sum.getResult(0);
 }
 
 /// The loop over blocks that each leave out the columns from `from` to `to`,
@@ -937,76 +971,140 @@ static AffineForOp findBlocks(const MaskedProduct &product, Block *block,
   return blocks;
 }
 
-/// Sums of 0 * factor over the columns that each block leaves out and the next
-/// does not, and over those of blocks of the same size behind the last, up to
-/// `size` columns: made once in front of `blocks`.
-static Value sumPerBlock(MaskedProduct &product, AffineForOp blocks,
-                         const Bound &from, int64_t size) {
+namespace {
+/// Columns from a number on that grows in steps, which are added up by step.
+struct ColumnSteps {
+  int64_t first, step;
+};
+} // namespace
+
+/// Sums of 0 * factor over the columns from each step on, up to `size` columns:
+/// made once in front of `blocks`, from the last step on. What lies before the
+/// next step is added to the sum of the next.
+static Value sumBySteps(MaskedProduct &product, AffineForOp blocks,
+                        const ColumnSteps &steps, int64_t size) {
   OpBuilder builder(blocks);
-  int64_t factor = from.terms[0].first;
-  int64_t count = llvm::divideCeilSigned(size - from.constant, factor);
-  Value sums = makeSums(builder, product, count);
+  Location loc = product.loop.getLoc();
+  int64_t count = llvm::divideCeilSigned(size - steps.first, steps.step);
+  Value sums = makeSums(builder, product, count + 1);
   Value zero = makeZero(builder, product);
-  auto loop = AffineForOp::create(builder, product.loop.getLoc(), 0, count);
-  builder.setInsertionPointToStart(loop.getBody());
-  IRMapping mapping;
-  SmallVector<Value> place = {loop.getInductionVar()};
-  Bound begin, end;
-  begin.operands = end.operands = place;
-  AffineExpr first = builder.getAffineDimExpr(0) * factor + from.constant;
-  begin.map = AffineMap::get(1, 0, first);
-  end.map = AffineMap::get(
-      1, 0, {first + factor, builder.getAffineConstantExpr(size)},
+  // The place of a sum, of which the first index is a function of the first.
+  auto placeOf = [&](AffineExpr step, size_t indices) {
+    SmallVector<AffineExpr> results = {step};
+    for (size_t d = 1; d < indices; ++d)
+      results.push_back(builder.getAffineDimExpr(d));
+    return AffineMap::get(indices, 0, results, builder.getContext());
+  };
+  AffineExpr number = builder.getAffineDimExpr(0);
+  auto makeLoop = [&](int64_t trips, SmallVectorImpl<Value> &place,
+                      IRMapping &mapping) {
+    auto loop = AffineForOp::create(builder, loc, 0, trips);
+    builder.setInsertionPointToStart(loop.getBody());
+    place.push_back(loop.getInductionVar());
+    copyLoops(builder, product, place, mapping);
+    return loop;
+  };
+  // Nothing behind the last one.
+  SmallVector<Value> last, place;
+  IRMapping none, mapping;
+  AffineForOp clear = makeLoop(1, last, none);
+  AffineStoreOp::create(builder, loc, zero, sums,
+                        placeOf(number + count, last.size()), last);
+  builder.setInsertionPointAfter(clear);
+  makeLoop(count, place, mapping);
+  AffineExpr step = count - 1 - number;
+  AffineExpr begin = step * steps.step + steps.first;
+  Bound from, to;
+  from.operands = to.operands = {place.front()};
+  from.map = AffineMap::get(1, 0, begin);
+  to.map = AffineMap::get(
+      1, 0, {begin + steps.step, builder.getAffineConstantExpr(size)},
       builder.getContext());
-  copyLoops(builder, product, place, mapping);
-  Value sum = sumZeros(builder, product, zero, begin, end, mapping);
-  AffineStoreOp::create(builder, product.loop.getLoc(), sum, sums,
-                        builder.getMultiDimIdentityMap(place.size()), place);
+  Value sum = sumZeros(builder, product, zero, from, to, mapping);
+  Value next = AffineLoadOp::create(builder, loc, sums,
+                                    placeOf(step + 1, place.size()), place)
+                   .getResult();
+  AffineStoreOp::create(builder, loc,
+                        arith::AddFOp::create(builder, loc, sum, next), sums,
+                        placeOf(step, place.size()), place);
   return sums;
+}
+
+/// Rows of so many at a time end their sums where the mask of the last of them
+/// begins; tiles of registers have as many, or a part of it.
+static constexpr int64_t rowsOfStep = 8;
+/// Columns, for each row of a block, up to which that saves enough.
+static constexpr int64_t mostColumnsOfRow = 32;
+
+/// The rows of a block, if sums of the product may end a few rows at a time:
+/// its loop over rows counts those of the mask, which the blocks move on by
+/// whole steps; else 0.
+static int64_t countStepRows(const MaskedProduct &product, AffineForOp rows,
+                             const Bound &from, int64_t size) {
+  std::optional<LoopEnd> end = rows ? getEnd(rows) : std::nullopt;
+  if (!end || end->value || !rows->isAncestor(product.loop) ||
+      end->number <= rowsOfStep || end->number % rowsOfStep != 0 ||
+      from.terms[0].first % rowsOfStep != 0 ||
+      // A row whose columns are all masked is NaN in those that are left.
+      from.constant - end->number + rowsOfStep < 1 ||
+      size > mostColumnsOfRow * end->number)
+    return 0;
+  return end->number;
 }
 
 /// Adds the sum of 0 * factor over the columns from `from` to `to`, which are
 /// left out, to the sum of those that stay. Where `blocks` is given, from sums
-/// in front of it.
+/// in front of it; then, if `rows` counts the mask's rows, also those over the
+/// columns that some rows of the block mask, which are marked as idle there.
 static void keepProducts(MaskedProduct &product, const Bound &from,
-                         const Bound &to, AffineForOp blocks = {}) {
+                         const Bound &to, AffineForOp blocks = {},
+                         AffineForOp rows = {}) {
   OpBuilder builder(product.root);
   Location loc = product.loop.getLoc();
   Value sums;
-  if (blocks)
-    sums = sumPerBlock(product, blocks, from, to.map.getSingleConstantResult());
-  Value buffer = makeSums(builder, product, 0);
-  Value zero = makeZero(builder, product);
-  IRMapping mapping;
-  SmallVector<Value> place, here;
-  for (AffineForOp loop : product.loops)
-    here.push_back(loop.getInductionVar());
-  copyLoops(builder, product, place, mapping);
-  Value sum;
+  SmallVector<Value> here;
+  SmallVector<AffineExpr> place;
+  auto addIndex = [&](Value index) {
+    place.push_back(builder.getAffineDimExpr(here.size()));
+    here.push_back(index);
+  };
   if (blocks) {
-    Bound first;
-    first.operands = {blocks.getInductionVar()};
-    first.map = builder.getMultiDimIdentityMap(1);
-    Bound last = getNumber(cast<MemRefType>(sums.getType()).getDimSize(0),
-                           builder.getContext());
-    sum = addUp(builder, loc, zero, first, last,
-                [&](OpBuilder &inner, Value block) -> Value {
-                  SmallVector<Value> indices = {block};
-                  indices.append(place);
-                  return AffineLoadOp::create(
-                             inner, loc, sums,
-                             inner.getMultiDimIdentityMap(indices.size()),
-                             indices)
-                      .getResult();
-                });
+    int64_t size = to.map.getSingleConstantResult();
+    ColumnSteps steps{from.constant, from.terms[0].first};
+    int64_t perBlock = 1, count = countStepRows(product, rows, from, size);
+    if (count > 0) {
+      perBlock = steps.step / rowsOfStep;
+      steps = {from.constant - count + rowsOfStep, rowsOfStep};
+    }
+    sums = sumBySteps(product, blocks, steps, size);
+    addIndex(blocks.getInductionVar());
+    if (count > 0) {
+      AffineExpr row = builder.getAffineDimExpr(here.size());
+      place.back() = place.back() * perBlock + row.floorDiv(rowsOfStep);
+      here.push_back(rows.getInductionVar());
+      AffineExpr tile = builder.getAffineDimExpr(0).floorDiv(rowsOfStep);
+      rows->setAttr(kIdleTail,
+                    AffineMapAttr::get(AffineMap::get(
+                        1, 0, count - rowsOfStep - tile * rowsOfStep)));
+    }
   } else {
-    sum = sumZeros(builder, product, zero, from, to, mapping);
+    sums = makeSums(builder, product, 0);
+    Value zero = makeZero(builder, product);
+    IRMapping mapping;
+    SmallVector<Value> ivs;
+    copyLoops(builder, product, ivs, mapping);
+    AffineStoreOp::create(
+        builder, loc, sumZeros(builder, product, zero, from, to, mapping), sums,
+        builder.getMultiDimIdentityMap(ivs.size()), ivs);
   }
-  AffineMap identity = builder.getMultiDimIdentityMap(place.size());
-  AffineStoreOp::create(builder, loc, sum, buffer, identity, place);
+  for (AffineForOp loop : product.loops)
+    addIndex(loop.getInductionVar());
   builder.setInsertionPointAfter(product.loop);
   Value kept =
-      AffineLoadOp::create(builder, loc, buffer, identity, here).getResult();
+      AffineLoadOp::create(
+          builder, loc, sums,
+          AffineMap::get(here.size(), 0, place, builder.getContext()), here)
+          .getResult();
   auto whole =
       arith::AddFOp::create(builder, loc, product.loop.getResult(0), kept);
   product.loop.getResult(0).replaceAllUsesExcept(whole, whole);
@@ -1295,7 +1393,8 @@ struct TrimLoopsPass : impl::TrimLoopsBase<TrimLoopsPass> {
       for (MaskedProduct &product : analysis.products) {
         Bound end = getUpper(product.loop);
         keepProducts(product, mask.end, end,
-                     findBlocks(product, block, mask.end, end, cores));
+                     findBlocks(product, block, mask.end, end, cores),
+                     front ? AffineForOp() : analysis.getRowLoop(product.root));
       }
       for (AffineForOp column : analysis.columns)
         column.setUpperBound(mask.end.operands, mask.end.map);
