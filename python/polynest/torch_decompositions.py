@@ -1611,6 +1611,20 @@ def _index_copy(x, dim, index, source):
     return _put_rows(x, dim, index, source, False)
 
 
+@_replaces(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def _index_fill(x, dim, index, value):
+    # The reference is an index_copy, but here negative indices count from the end.
+    size = x.size(dim) if x.dim() else 1
+    index = index.reshape(-1)
+    index = torch.where(index < 0, index + size, index)
+    if not isinstance(value, torch.Tensor):
+        value = torch.full((), value, dtype=x.dtype)
+    shape = list(x.shape)
+    if shape:
+        shape[dim] = index.size(0)
+    return _put_rows(x, dim, index, value.to(x.dtype).expand(shape), False)
+
+
 @_replaces(aten._neg_view.default)
 def _neg_view(x):
     """Of values there is no view that negates when it is read."""

@@ -685,6 +685,8 @@ BAD_INDEX = {
     "index_add": (lambda x, i: x.index_add(0, i, x[:1]), 9),
     "index_add_negative": (lambda x, i: x.index_add(0, i, x[:1]), -1),
     "index_copy_negative": (lambda x, i: x.index_copy(0, i, x[:1]), -1),
+    "index_fill": (lambda x, i: x.index_fill(0, i, 1.0), 9),
+    "index_fill_negative": (lambda x, i: x.index_fill(0, i, 1.0), -10),
     "nll_loss": (
         lambda x, i: F.nll_loss(x.view(1, -1).log_softmax(1), i), 9
     ),

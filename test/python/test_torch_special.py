@@ -196,6 +196,11 @@ SORTS = {
         (x > 0).int().index_add(0, torch.tensor([1, 1]), (x[:2] > 0).int()),
         x.index_copy(1, torch.tensor([6, 0]), x[:, :2]),
         x[0, 0].index_copy(0, torch.tensor([0]), x[0, 1]),
+        x.index_fill(-1, torch.tensor([-1, 0, -7]), 2.5),
+        x.t().index_fill(0, torch.tensor(-2), x[0, 0]),
+        x[0, 0].index_fill(0, torch.tensor([-1, 0]), 3),
+        (x > 0).int().index_fill(1, torch.tensor([-3]), 2.5),
+        x.index_fill(0, torch.tensor([], dtype=torch.int64), 1),
     ),
     "diagonal_scatter": lambda x: (
         torch.diagonal_scatter(x, x[0, :5], 1),
