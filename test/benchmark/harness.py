@@ -4,7 +4,9 @@ turns, the machine's limits, and the page that tables are written into.
 
 The contenders of a case take turns, round after round, each after a pause in
 which the threads of the one before go to sleep, and an untimed call. A time is
-the median over rounds of the median of a round's calls.
+the median over rounds of the median of a round's calls. A round in front of them
+does not count: making a contender leaves work to the system, such as memory that it
+moves, for which the one that comes next would wait.
 """
 import ctypes
 import math
@@ -155,12 +157,14 @@ def take_turns(contenders, rounds, seconds):
     """{name: seconds a call} of contenders by name."""
     found = {name: [] for name in contenders}
     names = list(contenders)
-    for i in range(rounds):
+    for i in range(rounds + 1 if rounds else 0):
         # Another one first each time.
         for name in names[i % len(names):] + names[:i % len(names)]:
             time.sleep(PAUSE_SECONDS)
             contenders[name].call()
-            found[name].append(timed(contenders[name].call, seconds))
+            taken = timed(contenders[name].call, seconds)
+            if i:
+                found[name].append(taken)
     return {name: statistics.median(t) for name, t in found.items() if t}
 
 
