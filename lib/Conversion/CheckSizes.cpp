@@ -524,6 +524,26 @@ static Value multiplyOut(OpBuilder &builder, Location loc,
   return value;
 }
 
+/// Whether the product of sizes is one that memory may hold. In words it wraps
+/// around, to what may be the right number; in floats it does not.
+static Value staysSmall(OpBuilder &builder, Location loc,
+                        const SizeProduct &product, ValueRange sizes) {
+  auto number = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF64FloatAttr(double(n)));
+  };
+  Value value = number(product.factor);
+  for (Value size : sizes) {
+    Value word =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+    Value real =
+        arith::SIToFPOp::create(builder, loc, builder.getF64Type(), word);
+    value = arith::MulFOp::create(builder, loc, value, real);
+  }
+  return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLE, value,
+                               number(int64_t(1) << 53));
+}
+
 void SizeChecks::visit(memref::ExpandShapeOp op) {
   SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
   for (auto [d, group] : llvm::enumerate(op.getReassociationIndices())) {
@@ -540,18 +560,27 @@ void SizeChecks::visit(memref::ExpandShapeOp op) {
              "a dimension has too many parts");
       continue;
     }
-    SmallVector<Extent> extents;
-    for (const SizeProduct *product : {&whole, &*parts})
-      for (const UnknownSize &size : product->unknown)
-        extents.push_back({size.base, size.dim});
-    emit(op, extents,
-         "sizes differ: a reshape to another number of elements than there are",
+    auto extentsOf = [](const SizeProduct &product) {
+      return llvm::map_to_vector(product.unknown, [](const UnknownSize &size) {
+        return Extent{size.base, size.dim};
+      });
+    };
+    SmallVector<Extent> made = extentsOf(*parts), extents = extentsOf(whole);
+    llvm::append_range(extents, made);
+    StringRef message = "sizes differ: a reshape to another number of elements "
+                        "than there are";
+    emit(op, extents, message,
          [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
            Value a = multiplyOut(builder, loc, whole, values);
            Value b = multiplyOut(builder, loc, *parts, values);
            return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         a, b);
          });
+    if (!made.empty())
+      emit(op, made, message,
+           [&](OpBuilder &builder, Location loc, ValueRange values) {
+             return staysSmall(builder, loc, *parts, values);
+           });
     if (op->getBlock() == &block)
       facts.assumeEqual(whole, *parts);
   }

@@ -1,10 +1,12 @@
 // Properties: a reshape to parts that do not make up what is there is an error, not
 // memory of others; one that does runs. The number of rows is an argument (@given) or
-// computed (@rows).
+// computed (@rows); one whose product with the columns wraps around is too large
+// (@wraps).
 // RUN: polynestc run %s --entry rows --check --size 8
 // RUN: polynestc run %s --entry rows --check --size 0
 // RUN: not polynestc run %s --entry rows --size 7 2>&1 | FileCheck %s
 // RUN: not polynestc run %s --entry given --size 7 2>&1 | FileCheck %s
+// RUN: not polynestc run %s --entry wraps --size 8 2>&1 | FileCheck %s
 
 // CHECK: sizes differ: a reshape to another number of elements than there are
 
@@ -31,4 +33,21 @@ func.func @given(%x: tensor<?xf32>, %n: index) -> tensor<?x3xf32> {
   %r = linalg.exp ins(%p : tensor<?x3xf32>) outs(%e : tensor<?x3xf32>)
     -> tensor<?x3xf32>
   return %r : tensor<?x3xf32>
+}
+
+func.func @wraps(%x: tensor<?xf32>) -> tensor<f32> {
+  %c4 = arith.constant 4 : index
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %large = arith.constant 4611686018427387904 : index // 2^62
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %q = arith.divsi %d, %c4 : index
+  %m = arith.addi %q, %large : index
+  %p = tensor.expand_shape %x [[0, 1]] output_shape [%m, 4]
+    : tensor<?xf32> into tensor<?x4xf32>
+  %e = tensor.empty() : tensor<f32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.reduce { arith.addf } ins(%p : tensor<?x4xf32>)
+    outs(%i : tensor<f32>) dimensions = [0, 1]
+  return %r : tensor<f32>
 }

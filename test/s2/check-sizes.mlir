@@ -230,6 +230,9 @@ func.func @place_shapes(%x0: index, %x1: index, %r: index) -> index
 //   CHECK-DAG: %[[P:.+]] = arith.muli %{{.+}}, %[[M]]
 //       CHECK: %[[E:.+]] = arith.cmpi eq, %{{.+}}, %[[P]]
 //  CHECK-NEXT: cf.assert %[[E]], "sizes differ: a reshape to another number of elements than there are"
+//       CHECK: %[[PRODUCT:.+]] = arith.mulf %{{.+}}, %{{.+}} : f64
+//       CHECK: %[[SMALL:.+]] = arith.cmpf ole, %[[PRODUCT]], %{{.+}}
+//  CHECK-NEXT: cf.assert %[[SMALL]], "sizes differ: a reshape to another number of elements than there are"
 //   CHECK-NOT: cf.assert
 //       CHECK: memref.expand_shape
 //       CHECK: return
