@@ -60,6 +60,7 @@ StorageKind getStorageKind(Value memref) {
   auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   unsigned index = argument.getArgNumber();
   if (function.getArgAttr(index, "polynest.result") ||
+      function.getArgAttr(index, "polynest.updated") ||
       function.getArgAttr(index, "polynest.arena") ||
       function.getArgAttr(index, "polynest.state") ||
       function.getArgAttr(index, "llvm.noalias"))

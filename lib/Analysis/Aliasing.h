@@ -28,7 +28,8 @@ enum class StorageKind {
   ReadOnlyArgument, ///< plain input of an entry: overlaps other inputs, never
                     ///< written
   MutableArgument,  ///< may overlap other inputs and is written
-  DistinctArgument, ///< result, arena or noalias: overlaps no other argument
+  DistinctArgument, ///< result, updated input, arena or noalias: overlaps no
+                    ///< other argument
   Unknown           ///< anything else, such as a call's result
 };
 StorageKind getStorageKind(mlir::Value memref);
@@ -45,10 +46,11 @@ std::optional<ByteRange> getByteRange(mlir::Value memref);
 /// True unless the two are proven to share no storage. Two different
 /// allocations do not alias; an allocation does not alias an argument of the
 /// function it is made in; a result argument of an entry (attribute
-/// `polynest.result`) aliases no other argument; two views of one base do not
-/// alias when their byte ranges are disjoint; everything else may alias.
-/// Inputs of an entry may alias each other; whether that matters is a question
-/// of writes, see StorageKind.
+/// `polynest.result`) aliases no other argument, nor does an input that a
+/// result updates (`polynest.updated`); two views of one base do not alias when
+/// their byte ranges are disjoint; everything else may alias. Inputs of an
+/// entry may alias each other; whether that matters is a question of writes,
+/// see StorageKind.
 bool mayAlias(mlir::Value a, mlir::Value b);
 
 /// True if the allocation that `memref` is based on is reached only through

@@ -11,7 +11,8 @@
 // Profitable always: results are computed in the caller's buffer, so that no
 // copy of them has to be removed later.
 // Memref arguments stay; those without `polynest.result` are inputs, and get
-// `polynest.mutable` unless the body provably never writes them.
+// `polynest.mutable` unless the body provably never writes them. A result with
+// `polynest.updates = i` becomes no argument: it goes to the memory of input i.
 // Limits: one layout an argument, the identity or the one `polynest.strides`
 // states.
 // Cost: linear in operations, plus one simplification of the shape function.
@@ -49,6 +50,8 @@ static constexpr int64_t kMaxRank = 64;
 
 static constexpr StringLiteral kResult = "polynest.result";
 static constexpr StringLiteral kMutable = "polynest.mutable";
+static constexpr StringLiteral kUpdates = "polynest.updates";
+static constexpr StringLiteral kUpdated = "polynest.updated";
 
 /// Element types a buffer may have; the rows of pn_dtype_t.
 static bool isBufferElement(Type type) {
@@ -109,6 +112,45 @@ static LogicalResult checkDynamicResults(func::FuncOp function) {
   return success();
 }
 
+/// The input whose new value a result is, or none.
+static std::optional<unsigned> getUpdatedInput(func::FuncOp function,
+                                               unsigned result) {
+  auto input = function.getResultAttrOfType<IntegerAttr>(result, kUpdates);
+  return input ? std::optional<unsigned>(input.getInt()) : std::nullopt;
+}
+
+/// Each result that updates an input has one of its own, of its type.
+static LogicalResult checkUpdates(func::FuncOp function) {
+  llvm::SmallDenseSet<int64_t, 8> seen;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    Attribute attribute = function.getResultAttr(i, kUpdates);
+    if (!attribute)
+      continue;
+    auto refuse = [&function, number = i]() {
+      return function.emitError() << "result " << number << " of entry '"
+                                  << function.getName() << "' ";
+    };
+    auto input = dyn_cast<IntegerAttr>(attribute);
+    if (!input || !input.getType().isInteger(64) || input.getInt() < 0 ||
+        input.getInt() >= function.getNumArguments())
+      return refuse() << "has polynest.updates = " << attribute
+                      << ", which is not the number of an input";
+    int64_t number = input.getInt();
+    Type other = function.getArgumentTypes()[number];
+    if (!isa<RankedTensorType>(other) || !isa<RankedTensorType>(type) ||
+        getElementTypeOrSelf(other) != getElementTypeOrSelf(type) ||
+        failed(verifyCompatibleShape(other, type)))
+      return refuse() << "updates input " << number << " but has type " << type
+                      << ", not " << other;
+    if (function.getArgAttr(number, "polynest.constant"))
+      return refuse() << "updates input " << number << ", which is constant";
+    if (!seen.insert(number).second)
+      return refuse() << "updates input " << number
+                      << ", which another result updates";
+  }
+  return success();
+}
+
 /// Everything that can refuse, before anything is changed.
 static LogicalResult checkEntry(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -139,7 +181,7 @@ static LogicalResult checkEntry(func::FuncOp function) {
     if (failed(checkType(function, type, "result", i)))
       return failure();
   }
-  return success();
+  return checkUpdates(function);
 }
 
 /// The memref type of a tensor argument, with the layout its attribute states.
@@ -200,9 +242,19 @@ static bool mayBeWritten(Value memref) {
   return false;
 }
 
-/// Marks the memref arguments that are inputs and may be written.
+/// Marks the memref arguments that are inputs and may be written, and what
+/// results update.
 static void markMutableInputs(func::FuncOp entry) {
   Builder builder(entry.getContext());
+  for (unsigned i = 0, e = entry.getNumResults(); i < e; ++i)
+    if (std::optional<unsigned> input = getUpdatedInput(entry, i)) {
+      // An input that stays as it is must not be overwritten for others either.
+      if (entry.getBody().front().getTerminator()->getOperand(i) ==
+          entry.getArgument(*input))
+        continue;
+      entry.setArgAttr(*input, kMutable, builder.getUnitAttr());
+      entry.setArgAttr(*input, kUpdated, builder.getUnitAttr());
+    }
   for (BlockArgument argument : entry.getArguments()) {
     unsigned i = argument.getArgNumber();
     if (isa<MemRefType>(argument.getType()) && !entry.getArgAttr(i, kResult) &&
@@ -240,14 +292,14 @@ static Operation *keepSizesOnly(func::FuncOp function) {
 }
 
 /// Sizes of the dynamic dimensions of the results, in order, as values in
-/// front of the terminator.
+/// front of the terminator. Results that update inputs have these' sizes.
 static SmallVector<Value> materializeResultDims(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   OpBuilder builder(terminator);
   SmallVector<Value> dims;
-  for (Value result : terminator->getOperands()) {
+  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
     auto tensor = dyn_cast<RankedTensorType>(result.getType());
-    if (!tensor)
+    if (!tensor || getUpdatedInput(function, i))
       continue;
     for (int64_t d = 0; d < tensor.getRank(); ++d)
       if (tensor.isDynamicDim(d))
@@ -309,11 +361,11 @@ static LogicalResult makeShapeFunction(func::FuncOp entry) {
   auto shapes = cast<func::FuncOp>(builder.clone(*entry));
   shapes.setName((entry.getName() + "_shapes").str());
   shapes->setAttr("polynest.shapes", builder.getUnitAttr());
+  (void)materializeResultDims(shapes);
   shapes.setAllArgAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
       shapes.getNumArguments(), builder.getDictionaryAttr({}))));
   shapes.setAllResultAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
       shapes.getNumResults(), builder.getDictionaryAttr({}))));
-  (void)materializeResultDims(shapes);
   RewritePatternSet patterns(entry.getContext());
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   memref::populateResolveShapedTypeResultDimsPatterns(patterns);
@@ -365,12 +417,92 @@ static LogicalResult convertArguments(func::FuncOp entry) {
   return success();
 }
 
-/// Turns results into trailing arguments.
+/// The tensor in whose buffer a value may lie: what it is a part or another
+/// form of, or is written over. Null where that is not known.
+static Value getBaseTensor(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      tensor = insert.getDest();
+    else if (auto writer = dyn_cast<DestinationStyleOpInterface>(op))
+      tensor = writer.getTiedOpOperand(cast<OpResult>(tensor))->get();
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                 tensor::ExtractSliceOp>(op))
+      tensor = op->getOperand(0);
+    else
+      return op->getNumRegions() == 0 && !isa<arith::SelectOp>(op) ? tensor
+                                                                   : Value();
+  }
+  return tensor;
+}
+
+/// An input and its new value.
+using Update = std::pair<unsigned, Value>;
+
+/// The tensor that an updated input was.
+static Value getOldValue(Block &block, unsigned input) {
+  return cast<bufferization::ToTensorOp>(
+             *block.getArgument(input).getUsers().begin())
+      .getResult();
+}
+
+/// The updates that change something, with copies of what lies in the memory of
+/// another updated input, or might if bufferization chose so: it is read before
+/// any is written.
+static SmallVector<Update> collectUpdates(func::FuncOp entry,
+                                          OpBuilder &builder) {
+  Block &block = entry.getBody().front();
+  SmallVector<Update> updates;
+  llvm::SmallDenseSet<Value, 8> updated;
+  for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+    if (std::optional<unsigned> input = getUpdatedInput(entry, i)) {
+      Value old = getOldValue(block, *input);
+      if (value == old)
+        continue;
+      updated.insert(old);
+      updates.emplace_back(*input, value);
+    }
+  for (auto &[input, value] : updates) {
+    Value base = getBaseTensor(value);
+    if (!base || (updated.contains(base) && base != getOldValue(block, input)))
+      value = bufferization::AllocTensorOp::create(
+          builder, value.getLoc(), cast<RankedTensorType>(value.getType()),
+          ValueRange(), value);
+  }
+  return updates;
+}
+
+/// Writes new values to the inputs they are for, behind all that reads the old
+/// ones. As far as bufferization sees, these are tensors: where it finds that
+/// nothing reads the old value any more, the new one is made in its memory.
+static void convertUpdates(OpBuilder &builder, Block &block,
+                           ArrayRef<Update> updates) {
+  for (auto [input, value] : updates) {
+    Location loc = value.getLoc();
+    BlockArgument memref = block.getArgument(input);
+    Value old = getOldValue(block, input);
+    if (value.getType() != old.getType())
+      value = tensor::CastOp::create(builder, loc, old.getType(), value);
+    Value placed = bufferization::MaterializeInDestinationOp::create(
+                       builder, loc, old.getType(), value, old)
+                       .getResult();
+    // It is there already. Without a use it would go away.
+    Value buffer = bufferization::ToBufferOp::create(
+        builder, loc, cast<bufferization::BufferLikeType>(memref.getType()),
+        placed, /*read_only=*/true);
+    memref::CopyOp::create(builder, loc, buffer, memref);
+  }
+}
+
+/// Turns results into trailing arguments, or into updates of inputs.
 static void convertResults(func::FuncOp entry) {
   Block &block = entry.getBody().front();
   Operation *terminator = block.getTerminator();
   OpBuilder builder(terminator);
-  for (Value result : terminator->getOperands()) {
+  // All copies to results and inputs stand at the end.
+  SmallVector<Update> updates = collectUpdates(entry, builder);
+  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
+    if (getUpdatedInput(entry, i))
+      continue;
     Location loc = result.getLoc();
     auto tensor = dyn_cast<RankedTensorType>(result.getType());
     if (!tensor) {
@@ -385,12 +517,12 @@ static void convertResults(func::FuncOp entry) {
         builder, loc, /*result=*/Type(), result, out, /*restrict=*/true,
         /*writable=*/true);
   }
+  convertUpdates(builder, block, updates);
   terminator->setOperands(ValueRange());
 }
 
 /// Rewrites the type and attributes of the entry after its block has changed.
-static void updateSignature(func::FuncOp entry, unsigned inputCount,
-                            unsigned resultCount) {
+static void updateSignature(func::FuncOp entry, unsigned inputCount) {
   Builder builder(entry.getContext());
   SmallVector<DictionaryAttr> attributes;
   SmallVector<NamedAttribute> kept;
@@ -404,9 +536,8 @@ static void updateSignature(func::FuncOp entry, unsigned inputCount,
   }
   NamedAttribute mark(builder.getStringAttr("polynest.result"),
                       builder.getUnitAttr());
-  for (unsigned i = 0; i < resultCount; ++i)
-    attributes.push_back(builder.getDictionaryAttr(mark));
   Block &block = entry.getBody().front();
+  attributes.resize(block.getNumArguments(), builder.getDictionaryAttr(mark));
   entry.setAllResultAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
       entry.getNumResults(), builder.getDictionaryAttr({}))));
   entry.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
@@ -443,11 +574,10 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
       if (failed(makeShapeFunction(entry)))
         return signalPassFailure();
       unsigned inputCount = entry.getNumArguments();
-      unsigned resultCount = entry.getNumResults();
       if (failed(convertArguments(entry)))
         return signalPassFailure();
       convertResults(entry);
-      updateSignature(entry, inputCount, resultCount);
+      updateSignature(entry, inputCount);
       ++numApplied;
     }
   }

@@ -1,9 +1,10 @@
 //===- OrderCopies.cpp - copies to results in an order that is right ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What: reorders the `memref.copy` to results that stand at the end of an
-// entry, so that each copy out of a result's buffer comes before the copy that
-// overwrites it; where buffers trade places, one goes through a temporary.
+// What: reorders the `memref.copy` to results, and to inputs that results
+// update, that stand at the end of an entry, so that each copy out of such a
+// buffer comes before the copy that overwrites it; where buffers trade places,
+// one goes through a temporary.
 // Why: a result's buffer holds earlier values until the result is copied there.
 // These copies are `bufferization.materialize_in_destination` on memrefs until
 // one-shot bufferization, which does not see them as writes of tensors, hence
@@ -40,10 +41,15 @@ static Value baseOf(Value value) {
   return value;
 }
 
+/// True for a result, and for an input that one updates: nothing of the program
+/// itself, which has tensors in their place, copies to them.
 static bool isResult(Value value, func::FuncOp function) {
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getOwner() == &function.getBody().front() &&
-         function.getArgAttr(argument.getArgNumber(), "polynest.result");
+  if (!argument || argument.getOwner() != &function.getBody().front())
+    return false;
+  unsigned index = argument.getArgNumber();
+  return function.getArgAttr(index, "polynest.result") ||
+         function.getArgAttr(index, "polynest.updated");
 }
 
 /// True if `copy` may read what a copy to `target` overwrites.
@@ -61,6 +67,9 @@ static SmallVector<memref::CopyOp> collectCopies(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (Operation *op = terminator->getPrevNode(); op; op = op->getPrevNode()) {
     auto copy = dyn_cast<memref::CopyOp>(op);
+    // Of a buffer to itself: an input that was updated where it is.
+    if (copy && copy.getSource() == copy.getTarget())
+      continue;
     if (copy && isResult(copy.getTarget(), function)) {
       copies.push_back(copy);
       continue;

@@ -38,6 +38,12 @@ def ConvertEntries : Pass<"polynest-convert-entries", "mlir::ModuleOp"> {
     `<name>_shapes` computes the dynamic result sizes from the inputs' sizes.
     Entries are marked `polynest.entry` and skipped by a second run.
 
+    A result with `polynest.updates = i` is the new value of input i, a tensor
+    of the same type, and is put there in place of an argument of its own; the
+    input gets `polynest.updated`. Bufferization makes the new value where the
+    old one is, if it finds nothing that reads the old one later; else there is
+    a copy at the end.
+
     Before: `func.func @f(%a: tensor<?xf32>) -> tensor<?xf32>`
     After:  `func.func @f(%a: memref<?xf32>, %r: memref<?xf32>
             {polynest.result}) attributes {polynest.entry}` and
@@ -262,9 +268,10 @@ def OrderCopies : Pass<"polynest-order-copies", "mlir::func::FuncOp"> {
   let summary = "Put copies to results in an order that is right";
   let description = [{
     A result's buffer may hold an earlier value until the result is copied into
-    it. Where that value is another result, it must be copied out first; where
-    buffers trade places, a value goes through a temporary. Bufferization does
-    not see these conflicts, since results are memrefs to it. Idempotent.
+    it. Where that value is another result, or the new value of an input, it must
+    be copied out first; where buffers trade places, a value goes through a
+    temporary. Bufferization does not see these conflicts, since results are
+    memrefs to it. Idempotent.
 
     Before: `memref.copy %t, %result0` and then
             `memref.copy %result0, %result1`

@@ -1,7 +1,7 @@
 // Properties: strides, ranges and footprints (@strides); views keep their base,
 // and ranges of bytes tell views of one arena apart (@arena); an index that is
 // loaded is indirect (@gather); inputs may overlap each other, results nothing
-// (@roles).
+// (@roles), nor inputs that results update (@updated).
 // RUN: polynest-opt %s -o /dev/null --mlir-disable-threading \
 // RUN:   --pass-pipeline='builtin.module(func.func(test-polynest-accesses))' \
 // RUN:   | FileCheck %s
@@ -79,6 +79,23 @@ func.func @roles(%A: memref<8xf32>, %M: memref<8xf32> {polynest.mutable},
     %m = affine.load %M[%i] : memref<8xf32>
     affine.store %a, %R[%i] : memref<8xf32>
     %q = affine.load %p[%i] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: accesses of @updated
+//       CHECK: access 0: read affine.load read-only
+//       CHECK: access 1: read affine.load mutable
+//       CHECK: access 2: write affine.store distinct
+//       CHECK: alias 0 2: no
+//       CHECK: alias 1 2: no
+func.func @updated(%A: memref<8xf32>, %M: memref<8xf32> {polynest.mutable},
+                   %U: memref<8xf32> {polynest.mutable, polynest.updated})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 8 {
+    %a = affine.load %A[%i] : memref<8xf32>
+    %m = affine.load %M[%i] : memref<8xf32>
+    affine.store %a, %U[%i] : memref<8xf32>
   }
   return
 }

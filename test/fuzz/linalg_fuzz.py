@@ -3,7 +3,8 @@
 """Random whole linalg programs, plain and optimized, against what they mean.
 
 Each program is compiled twice in this process, as S2 lowers it and optimized,
-with the stage verifiers on, and run on equal inputs; some inputs are strided.
+with the stage verifiers on, and run on equal inputs; some inputs are strided, and
+some results are new values of inputs.
 Results that the rules of numerics fix must have their exact bits, the others
 must lie in an interval that interval arithmetic derived. Buffers end at a page
 that cannot be touched. At the end mlir-opt must read every text.
@@ -96,6 +97,17 @@ class Argument:
                                          at_start=rng.random() < 0.3)
         self.buffer.fill(self.data)
         self.shape = shape
+        self.stored = x.shape
+
+    def now(self):
+        """What the buffer holds, as the program sees it."""
+        data = nest_runner.ctypes.string_at(self.buffer.address,
+                                            len(self.data))
+        x = from_bytes(self.value.elem, data, self.stored)
+        if self.strides is None:
+            return x.copy()
+        return np.lib.stride_tricks.as_strided(
+            x, self.shape, [n * x.itemsize for n in self.strides]).copy()
 
     def intact(self):
         return nest_runner.ctypes.string_at(
@@ -117,13 +129,19 @@ class Runner:
             self.targets[name] = self.handles.Target(name)
         return self.targets[name]
 
-    def run(self, text, target, level, arguments, results):
-        """Compiles and calls; the results as arrays."""
+    def run(self, text, target, level, arguments, results, updates):
+        """Compiles and calls; the results as arrays. `updates` has, for results
+        that are new values of arguments, which."""
         from polynest import errors
 
         capi, handles = self.capi, self.handles
         number = capi.DTYPES
         buffers = []
+        updated = [arguments[k] for k in updates.values()]
+        for a in updated:
+            a.buffer.fill(a.data)
+        everything = results
+        results = [v for k, v in enumerate(results) if k not in updates]
         try:
             with handles.Module(self.context, text) as module:
                 executable = module.executable(
@@ -162,9 +180,11 @@ class Runner:
                         v.elem, data,
                         v.shape if v.dims is not None else ()).copy())
                 for a in arguments:
-                    if not a.intact():
+                    if a not in updated and not a.intact():
                         raise Failure(level, f"wrote to input {a.value.name}")
-                return found
+                found.reverse()
+                return [arguments[updates[k]].now() if k in updates
+                        else found.pop() for k in range(len(everything))]
         except errors.PolynestError as error:
             first = error.diagnostics[0] if error.diagnostics else ""
             raise Failure("compile " + level, f"{error} {first}") from None
@@ -197,15 +217,37 @@ def difference(v, got):
             f"{int((~same).sum())} of {same.size} differ")
 
 
+def with_updates(text, values, results, rng):
+    """The text with some results as new values of inputs, and which."""
+    updates = {}
+    for k, v in enumerate(results):
+        fitting = [i for i, a in enumerate(values)
+                   if i not in updates.values() and a.dims is not None
+                   and a.type == v.type and a.shape == v.shape]
+        if fitting and rng.random() < 0.7:
+            updates[k] = rng.choice(fitting)
+    if updates:
+        types = ", ".join(
+            v.type + (f" {{polynest.updates = {updates[k]}}}"
+                      if k in updates else "")
+            for k, v in enumerate(results))
+        head, _, rest = text.partition(" {\n")
+        text = f"{head.rpartition(' -> (')[0]} -> ({types}) {{\n{rest}"
+    return text, updates
+
+
 def check(runner, program, dropped=frozenset(), only=None):
     """Raises Failure where the program goes wrong."""
     text, values, results = program.text(dropped, only)
+    text, updates = with_updates(text, values, results, __import__(
+        "random").Random(~program.seed))
     rng = __import__("random").Random(program.seed)
     target = rng.choice(TARGETS)
     arguments = [Argument(v, rng) for v in values]
     try:
         for level in ("plain", "default"):
-            found = runner.run(text, target, level, arguments, results)
+            found = runner.run(text, target, level, arguments, results,
+                               updates)
             for v, got in zip(results, found):
                 wrong = difference(v, got)
                 if wrong:

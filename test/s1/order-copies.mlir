@@ -1,6 +1,7 @@
 // Properties: a copy out of a result's buffer comes before the copy that
 // overwrites it (@chain), also through a view and past the store of a scalar
-// result (@view); where buffers trade places one goes through a temporary
+// result (@view), or of an input that a result updates (@updated); where buffers
+// trade places one goes through a temporary
 // (@swap); a source that may be anything is read first (@unknown); a second run
 // changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-order-copies))' | FileCheck %s
@@ -73,5 +74,24 @@ func.func @unknown(%a: memref<4xf32> {polynest.result},
   memref.copy %t, %a : memref<4xf32> to memref<4xf32>
   %s = arith.select %c, %i, %a : memref<4xf32>
   memref.copy %s, %b : memref<4xf32> to memref<4xf32>
+  return
+}
+
+// The new value of the input is in a result's buffer; the copy of a buffer to
+// itself has no effect.
+// CHECK-LABEL: func @updated
+//  CHECK-SAME: (%[[P:.+]]: memref<4xf32> {polynest.updated}, %[[Q:.+]]: memref<4xf32> {polynest.updated}, %[[R:.+]]: memref<4xf32> {polynest.result})
+//       CHECK: %[[T:.+]] = memref.alloc
+//       CHECK: memref.copy %[[Q]], %[[Q]]
+//  CHECK-NEXT: memref.copy %[[R]], %[[P]]
+//  CHECK-NEXT: memref.copy %[[T]], %[[R]]
+//  CHECK-NEXT: return
+func.func @updated(%p: memref<4xf32> {polynest.updated},
+                   %q: memref<4xf32> {polynest.updated},
+                   %r: memref<4xf32> {polynest.result}) {
+  %t = memref.alloc() : memref<4xf32>
+  memref.copy %t, %r : memref<4xf32> to memref<4xf32>
+  memref.copy %r, %p : memref<4xf32> to memref<4xf32>
+  memref.copy %q, %q : memref<4xf32> to memref<4xf32>
   return
 }
