@@ -36,8 +36,20 @@ class Worker:
         with self._lock:
             self._ensure()
 
-    def request(self, module: str, locations: bool = False) -> dict:
-        message = json.dumps({"module": module, "locations": locations})
+    def request(
+        self,
+        module: str,
+        locations: bool = False,
+        updates: dict[int, int] | None = None,
+    ) -> dict:
+        """`updates`: results that are new values of arguments."""
+        message = json.dumps(
+            {
+                "module": module,
+                "locations": locations,
+                "updates": list((updates or {}).items()),
+            }
+        )
         body = message.encode()
         with self._lock:
             process = self._ensure()

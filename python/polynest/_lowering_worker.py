@@ -7,10 +7,11 @@ the user's process, and this process lowers it. It needs no torch, starts in
 about 0.2 s, stays for the life of its parent and ends with its standard input.
 
 Protocol: each message is a 4-byte little-endian length and that many bytes of
-JSON. Request {"module": text, "locations": bool}; answer {"ok": true,
-"text": ...} or {"ok": false, "kind": "unread" | "unsupported" | "error",
-"message": ..., "places": [[location, message], ...]}; "unread" is text that
-torch-mlir does not parse.
+JSON. Request {"module": text, "locations": bool, "updates": [[result, argument],
+...]}, the results of the one function that are new values of arguments; answer
+{"ok": true, "text": ...} or {"ok": false, "kind": "unread" | "unsupported" |
+"error", "message": ..., "places": [[location, message], ...]}; "unread" is text
+that torch-mlir does not parse.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import os
 import struct
 import sys
+from typing import Sequence
 
 # What the compiler accepts as its input. Everything else in a lowered module
 # stays with eager, with the op's name as the reason.
@@ -81,7 +83,28 @@ def _has_foreign(module) -> bool:
     )
 
 
-def lower(text: str, locations: bool) -> dict:
+def _mark_updates(module, updates: Sequence[Sequence[int]]) -> None:
+    """Says of the public function which of its results update arguments."""
+    from torch_mlir import ir
+
+    for op in module.body.operations:
+        function = op.operation
+        if "sym_visibility" in function.attributes:
+            continue
+        type_ = ir.FunctionType(function.attributes["function_type"].value)
+        marks: list[dict] = [{} for _ in type_.results]
+        i64 = ir.IntegerType.get_signless(64)
+        for result, argument in updates:
+            number = ir.IntegerAttr.get(i64, argument)
+            marks[result]["polynest.updates"] = number
+        function.attributes["res_attrs"] = ir.ArrayAttr.get(
+            [ir.DictAttr.get(m) for m in marks]
+        )
+
+
+def lower(
+    text: str, locations: bool, updates: Sequence[Sequence[int]] = ()
+) -> dict:
     from torch_mlir import ir
     from torch_mlir._mlir_libs import _mlir, _torchMlir
     from torch_mlir.passmanager import PassManager
@@ -124,6 +147,8 @@ def lower(text: str, locations: bool) -> dict:
                     name = getattr(named, "name", named)
                     if name.startswith("torch."):
                         del op.operation.attributes[name]
+            if updates:
+                _mark_updates(module, updates)
         except Exception as error:  # a report to the parent, not control flow
             message = places[0][1] if places else str(error)
             return {
@@ -162,7 +187,12 @@ def main() -> None:
         request = read_message(source)
         if request is None:
             return
-        write_message(sink, lower(request["module"], request["locations"]))
+        write_message(
+            sink,
+            lower(
+                request["module"], request["locations"], request["updates"]
+            ),
+        )
 
 
 if __name__ == "__main__":

@@ -264,10 +264,12 @@ class _Signature:
 # What a weight that was bound is known by.
 _ADDRESS = torch.Tensor.data_ptr
 _VERSION = operator.attrgetter("_version")
+_count_writes = torch.autograd.graph.increment_version
 
 
 class Runner:
-    """Calls one compiled region: tensors in, list of tensors out.
+    """Calls one compiled region: tensors in, list of tensors out, with None for
+    each argument that the program gave a new value where it is.
 
     In the steady state a call reads the data pointers, checks strides, and
     makes the results; nothing is parsed, compared by name or allocated
@@ -307,6 +309,9 @@ class Runner:
         self._bound: tuple[list, State, list] | None = None
         self._lock = threading.Lock()
         self._permutations = [r.permutation for r in lowered.results]
+        # Positions of what is written, and nothing for each in the results.
+        self._written = [sources[i] for i in lowered.updates]
+        self._nothing: list[None] = [None] * len(self._written)
         self._constants = []
         self._tensors = []
         self._scalars = []
@@ -353,6 +358,9 @@ class Runner:
             block = self.new_block(signature)
         words = block.words
         held = None
+        copies = []
+        if self._written:
+            _count_writes([arguments[s] for s in self._written])
         # A local reference: another thread may bind anew during this call.
         bound = self._binding(arguments) if self._frozen else None
         for place, source, strides in self._tensors:
@@ -360,6 +368,8 @@ class Runner:
             if strides is None or tensor.stride() != strides:
                 tensor = _as_expected(tensor, strides)
                 held = (held, tensor)
+                if source in self._written:
+                    copies.append((arguments[source], tensor))
             words[place] = tensor.data_ptr()
         for place, source, dtype in self._scalars:
             number = torch.tensor(arguments[source], dtype=dtype)
@@ -376,10 +386,12 @@ class Runner:
         else:
             block.invoke_state(bound[1].raw)
         signature.blocks.append(block)
+        for tensor, copy in copies:
+            tensor.copy_(copy)
         for i, permutation in enumerate(self._permutations):
             if permutation is not None:
                 results[i] = results[i].permute(permutation)
-        return results
+        return results + self._nothing if self._nothing else results
 
     def new_block(self, signature: _Signature) -> _capi.CallBlock:
         block = signature.block()
@@ -575,8 +587,13 @@ class GraphCompiler:
         kind: str,
         kinds: dict[int, str],
         seen: list[GraphReport] | None = None,
+        written: Sequence[int | None] = (),
     ) -> None:
+        """`written` are numbers of the graph's inputs, new values of which are
+        its first results (None: not to be put there). What is compiled gives
+        None for those that it has put there itself."""
         self.options = options
+        self.written = written
         self.seen = seen
         self.kinds = kinds
         self.report = GraphReport(kind)
@@ -652,12 +669,19 @@ class GraphCompiler:
         with Target(self.options["target"]) as target:
             try:
                 key = torch_cache.graph_key(
-                    module, self.report.kind, kinds, self.options, target
+                    module,
+                    self.report.kind,
+                    kinds,
+                    self.options,
+                    target,
+                    self.written,
                 )
             except torch_cache.Unkeyable as reason:
                 _LOG.debug("not looked up before torch-mlir: %s", reason)
                 return self._compile_all(module, kinds)
-            found = torch_cache.load_graph(cache, key, module, target)
+            found = torch_cache.load_graph(
+                cache, key, module, target, self.written
+            )
         if found is not None:
             self.report.cached = True
             self.report.compile_s = time.perf_counter() - start
@@ -677,6 +701,7 @@ class GraphCompiler:
         done: dict[tuple[str, ...], tuple] = {}
         while True:
             regions, level = frontend.partition(graph, rejected)
+            frontend.update_in_place(graph, regions, self.written)
             refused = self._compile_regions(
                 module, regions, kinds, done, rejected
             )
@@ -988,6 +1013,7 @@ def _assemble(
             new[node] = graph.node_copy(node)
     compiled = {n: r for r in regions for n in r.nodes}
     by_level = {r.level: i for i, r in enumerate(regions)}
+    updated: dict[int, torch.fx.Node] = {}
     numbers = _needed_numbers(module.graph, compiled, runners)
     # Within a level: numbers that the region needs, the region, the rest.
     # Allocations are made where they are used; the results of batch-norm that
@@ -1014,6 +1040,10 @@ def _assemble(
         call = graph.call_function(runner, tuple(map(resolve, taken)))
         for k, output in enumerate(regions[i].outputs):
             new[output] = graph.call_function(_GETITEM, (call, k))
+        for k, (place, *_) in enumerate(
+            regions[i].updates, len(regions[i].outputs)
+        ):
+            updated[place] = graph.call_function(_GETITEM, (call, k))
 
     def resolve(node: torch.fx.Node) -> torch.fx.Node:
         if node in new:
@@ -1032,8 +1062,21 @@ def _assemble(
     for node in sorted(pending, key=lambda n: (level[n], position[n])):
         if node not in new:
             emit(node)
+    for i, region in enumerate(regions):
+        if region.updates:
+            emit_region(i)
     output = next(iter(module.graph.find_nodes(op="output")))
-    graph.output(torch.fx.node.map_arg(output.args[0], resolve))
+    outputs = output.args[0]
+    if updated:
+        outputs = [
+            updated[place] if place in updated else value
+            for place, value in enumerate(outputs)
+        ]
+    graph.output(
+        torch.fx.node.map_arg(
+            outputs, lambda n: n if n.graph is graph else resolve(n)
+        )
+    )
     for node in list(graph.nodes):
         node.type = None
     graph.eliminate_dead_code()
@@ -1249,6 +1292,7 @@ def _unrolled(runner: Runner, plan: torch_cache.Plan) -> Callable | None:
         or runner._frozen
         or runner._scalars
         or runner._constants
+        or runner.lowered.updates
         or any(p is not None for p in runner._permutations)
     ):
         return None
@@ -1348,17 +1392,21 @@ def _compile_anew(
     module = torch_recurrent.replace(module)
     try:
         graph, written = torch_functional.functional(module, decompositions())
-        others = [i for i in range(len(example_inputs)) if i not in written]
-        if _shares_memory(example_inputs, written, others):
+        overlaps = _Overlaps(
+            [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")],
+            written,
+        )
+        if written and overlaps(example_inputs):
             raise torch_functional.Unusual("inputs that share what is written")
     except torch_functional.Unusual as reason:
         _LOG.debug("traced by AOTAutograd: %s", reason)
     else:
         kept = {i: kind for i, kind in kinds.items() if i not in written}
-        only = GraphCompiler(options, "inference", kept, seen)
+        in_place = [] if _refuses_writes(example_inputs, written) else written
+        only = GraphCompiler(options, "inference", kept, seen, in_place)
         built = only.compile(graph)
         if written:
-            return _writing(built, module, written, kinds)
+            return _writing(built, module, written, overlaps)
         if only.straight is None:
             return lambda *arguments: built(*arguments)
         return _kept_direct(only, options, cache, key)
@@ -1366,17 +1414,26 @@ def _compile_anew(
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            compiler = GraphCompiler(options, kind, _unwritten(kinds), seen)
+            apart = _views_apart(graph, kind)
+            written: list[int | None] = []
+            if apart is None:
+                written = _written_in_place(
+                    graph, kind, module, example_inputs
+                )
+            compiler = GraphCompiler(
+                options, kind, _unwritten(kinds), seen, written
+            )
             plain = kind == "inference" and torch_cache.needs_no_wrapper(
                 graph.graph, len(example_inputs)
             )
-            apart = _views_apart(graph, kind)
             if apart is None:
                 built = compiler.compile(graph)
             else:
                 graph, joined = apart
                 built = joined(compiler.compile(graph))
                 compiler.straight = None
+            if any(i is not None for i in written):
+                built = _returning(built, graph, written)
             compilers.append((compiler, plain))
             return make_boxed_func(built)
 
@@ -1398,48 +1455,157 @@ def _compile_anew(
     return _kept_direct(only, options, cache, key)
 
 
-def _shares_memory(
-    inputs: Sequence[Any], written: Sequence[int], others: Sequence[int]
-) -> bool:
-    """Whether the memory of a written input is that of another, or of one of
-    `others`."""
-    seen: set[int] = set()
-    for i in written:
-        place = inputs[i].untyped_storage().data_ptr()
-        if place in seen and place:
-            return True
-        seen.add(place)
-    return any(
-        isinstance(inputs[i], torch.Tensor)
-        and inputs[i].numel() > 0
-        and inputs[i].untyped_storage().data_ptr() in seen
-        for i in others
+class _Overlaps:
+    """Asks whether an input that is written may have elements in common with
+    another one: whether their bytes, from the first to the last, do. `values` are
+    the fake tensors of the inputs, `written` numbers of some."""
+
+    def __init__(
+        self, values: Sequence[Any], written: Sequence[int | None]
+    ) -> None:
+        # Numbers of the tensors, and of those among them that are written.
+        self.places = [
+            i
+            for i, v in enumerate(values)
+            if isinstance(v, torch.Tensor) and v.layout == torch.strided
+        ]
+        chosen = set(written)
+        self.written = {
+            at for at, i in enumerate(self.places) if i in chosen
+        }
+        spans = [_span(values[i]) for i in self.places]
+        self.spans = spans if all(type(n) is int for n in spans) else None
+        # Where they lay when they were apart: mostly where they still do.
+        self.apart: tuple | None = None
+
+    def __call__(self, arguments: Sequence[Any]) -> bool:
+        tensors = [arguments[i] for i in self.places]
+        addresses = [*map(_ADDRESS, tensors)]
+        spans = self.spans or [_span(t) for t in tensors]
+        if (addresses, spans) == self.apart:
+            return False
+        # Ends of all, and of what is written, that begin further in front.
+        end = written_end = 0
+        for i in sorted(range(len(addresses)), key=addresses.__getitem__):
+            begin, is_written = addresses[i], i in self.written
+            if spans[i] == 0:
+                continue
+            if begin < (end if is_written else written_end):
+                return True
+            end = max(end, begin + spans[i])
+            if is_written:
+                written_end = max(written_end, begin + spans[i])
+        self.apart = addresses, spans
+        return False
+
+
+def _span(value: torch.Tensor) -> Any:
+    """Bytes from the first element to behind the last; 0 without elements, if
+    that is known."""
+    if any(type(n) is int and n == 0 for n in value.shape):
+        return 0
+    last = sum((n - 1) * step for n, step in zip(value.shape, value.stride()))
+    return (last + 1) * value.element_size()
+
+
+def _written_in_place(
+    graph: torch.fx.GraphModule,
+    kind: str,
+    module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+) -> list[int | None]:
+    """Of a graph of AOTAutograd without gradients, the inputs whose new values its
+    first results are; None for those that have to be copied there. `module` is the
+    graph of Dynamo, which holds some of the inputs."""
+    from torch._functorch._aot_autograd.descriptors import (
+        BufferAOTInput,
+        InputMutationAOTOutput,
+        ParamAOTInput,
+        PlainAOTInput,
     )
+
+    def given(source: Any) -> torch.Tensor | None:
+        if type(source) is PlainAOTInput:
+            return example_inputs[source.idx]
+        if type(source) in (BufferAOTInput, ParamAOTInput):
+            return operator.attrgetter(source.target)(module)
+        return None
+
+    meta = torch_cache.traced_metadata()
+    inputs = list(graph.graph.find_nodes(op="placeholder"))
+    if kind != "inference" or not meta or len(inputs) != len(meta.input_info):
+        return []
+    places = {n.meta.get("desc"): i for i, n in enumerate(inputs)}
+    output = next(iter(graph.graph.find_nodes(op="output")))
+    written: list[int | None] = []
+    for result in output.meta.get("desc", ()):
+        if not isinstance(result, InputMutationAOTOutput):
+            break
+        i, tensor = places.get(result.mutated_input), given(result.mutated_input)
+        info = meta.input_info[i] if i is not None else None
+        if (
+            info is None
+            or tensor is None
+            or tensor.is_inference()
+            or not info.mutates_data
+            or info.mutates_metadata
+            or info.mutates_storage_metadata
+        ):
+            i = None
+        written.append(i)
+    return written
+
+
+def _returning(
+    built: Callable,
+    graph: torch.fx.GraphModule,
+    written: Sequence[int | None],
+) -> Callable:
+    """Returns, for the first results of `built` that it has put into inputs itself,
+    these: AOTAutograd's wrapper copies them, which does nothing where both are one
+    memory. Where inputs share memory that is written, the graph is run as it is."""
+    graph.recompile()
+    overlaps = _Overlaps(
+        [n.meta.get("val") for n in graph.graph.find_nodes(op="placeholder")],
+        written,
+    )
+
+    def call(*arguments):
+        if overlaps(arguments):
+            return graph.forward(*arguments)
+        results = list(built(*arguments))
+        for at, i in enumerate(written):
+            if results[at] is None and i is not None:
+                results[at] = arguments[i].detach()
+        return results
+
+    return call
+
+
+def _refuses_writes(inputs: Sequence[Any], written: Sequence[int]) -> bool:
+    """Whether there may be an error in writing, which PyTorch's copies raise: of a
+    tensor made under torch.inference_mode, outside of it."""
+    return any(inputs[i].is_inference() for i in written)
 
 
 def _writing(
     built: Callable,
     module: torch.fx.GraphModule,
     written: Sequence[int],
-    kinds: dict[int, str],
+    overlaps: _Overlaps,
 ) -> Callable:
-    """Copies the first results of `built` to the inputs that they are new values of.
-    Whether these share memory with others no guard asks: where they do, what is
-    read after a write may have been written, and eager runs the graph."""
-    count = len(module.graph.find_nodes(op="placeholder"))
-    # Parameters are not views of what is written.
-    watched = [
-        i
-        for i in range(count)
-        if i not in written and kinds.get(i) != "parameter"
-    ]
+    """Copies the first results of `built` to the inputs that they are new values
+    of, but for those that it has put there itself. Whether these share memory with
+    others no guard asks: where they do, what is read after a write may have been
+    written, and eager runs the graph."""
 
     def call(*arguments):
-        if _shares_memory(arguments, written, watched):
+        if overlaps(arguments):
             return module.forward(*arguments)
         results = built(*arguments)
         for i, value in zip(written, results):
-            arguments[i].copy_(value)
+            if value is not None:
+                arguments[i].copy_(value)
         return results[len(written) :]
 
     return call

@@ -274,14 +274,16 @@ def graph_key(
     kinds: dict[str, str],
     options: dict[str, Any],
     target: Target,
+    written: Sequence[int] = (),
 ) -> bytes:
-    """The key of an ATen graph. `kinds` are those of its inputs, by name."""
+    """The key of an ATen graph. `kinds` are those of its inputs, by name, and
+    `written` the numbers of those whose new values are its first results."""
     symbols: dict[str, str] = {}
     lines = _header(f"graph {kind}", options, target)
     lines += _lines(module, "val", True, symbols)
     for i, node in enumerate(module.graph.find_nodes(op="placeholder")):
         lines.append(f"{i} {kinds.get(node.name, 'input')}")
-    lines.append(repr(sorted(symbols.items())))
+    lines.append(f"{list(written)} {sorted(symbols.items())}")
     return "\n".join(lines).encode()
 
 
@@ -346,6 +348,7 @@ def _pack_program(lowered: frontend.Program, program: Program) -> dict | None:
             [_dtype_text(r.dtype), r.sizes, r.permutation, r.expected]
             for r in lowered.results
         ],
+        "updates": lowered.updates,
     }
 
 
@@ -378,7 +381,9 @@ def _unpack_program(
         frontend.Result(getattr(torch, d), tuple(s), _tuple(p), tuple(e))
         for d, s, p, e in entry["results"]
     ]
-    lowered = frontend.Program("", tuple(arguments), tuple(results))
+    lowered = frontend.Program(
+        "", tuple(arguments), tuple(results), tuple(entry["updates"])
+    )
     return lowered, Program(executable)
 
 
@@ -426,6 +431,7 @@ def load_graph(
     key: bytes,
     module: torch.fx.GraphModule,
     target: Target,
+    written: Sequence[int] = (),
 ) -> tuple[dict[str, str], list[frontend.Region], dict, list[tuple]] | None:
     """Rejected nodes with reasons, regions, levels of nodes, and of each
     region program, sources and code."""
@@ -437,6 +443,7 @@ def load_graph(
         place = {n: i for i, n in enumerate(nodes)}
         rejected = {nodes[i].name: reason for i, reason in entry["rejected"]}
         regions, level = frontend.partition(module.graph, rejected)
+        frontend.update_in_place(module.graph, regions, written)
         runners = []
         for region, packed in zip(regions, entry["regions"], strict=True):
             if [place[n] for n in region.nodes] != packed["nodes"]:

@@ -208,8 +208,16 @@ class PartChecker:
         self, region: frontend.Region, runner: Callable, values: dict
     ) -> tuple[torch.fx.Node, str] | None:
         """The first of a part's results that differs."""
-        inputs = [values[n] for n in runner.nodes]
-        results = runner.call(*inputs)
+        updated = {target: value for _, value, target in region.updates}
+        inputs = [
+            values[n].clone() if n in updated else values[n]
+            for n in runner.nodes
+        ]
+        results = runner.call(*inputs)[: len(region.outputs)]
+        results += [x for n, x in zip(runner.nodes, inputs) if n in updated]
+        outputs = region.outputs + [
+            updated[n] for n in runner.nodes if n in updated
+        ]
         n = max(
             (
                 v.numel()
@@ -219,7 +227,7 @@ class PartChecker:
             default=1,
         )
         wide: dict | None = None
-        for node, result in zip(region.outputs, results):
+        for node, result in zip(outputs, results):
             text = difference(result, values[node], None, n)
             if text is None:
                 continue

@@ -89,9 +89,13 @@ class StridedView:
 
 @dataclass(frozen=True)
 class Program:
+    """`updates` are the arguments that the program gives new values in place, in
+    the order of `Region.updates`."""
+
     text: str
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
+    updates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -294,12 +298,17 @@ TRIVIAL = {
 
 @dataclass
 class Region:
-    """Nodes of the graph that become one program, in order."""
+    """Nodes of the graph that become one program, in order. `updates` has, for
+    inputs of the graph that the program writes, the place of the new value among
+    the graph's results, the value and the input."""
 
     level: int
     nodes: list[torch.fx.Node]
     inputs: list[torch.fx.Node] = field(default_factory=list)
     outputs: list[torch.fx.Node] = field(default_factory=list)
+    updates: list[tuple[int, torch.fx.Node, torch.fx.Node]] = field(
+        default_factory=list
+    )
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -386,6 +395,69 @@ def partition(
         if region.outputs:
             regions.append(region)
     return regions, level
+
+
+def update_in_place(
+    graph: torch.fx.Graph,
+    regions: Sequence[Region],
+    written: Sequence[int | None],
+) -> None:
+    """Lets regions write new values of the graph's inputs where these are. The
+    first results of the graph are the new values of those that `written`
+    numbers; with None they are to stay results."""
+    if not written:
+        return
+    inputs = list(graph.find_nodes(op="placeholder"))
+    (output,) = graph.find_nodes(op="output")
+    results = output.args[0]
+    home = {n: r for r in regions for n in r.outputs}
+    placed: set[int] = set()
+    for place, i in enumerate(written):
+        if i is None:
+            continue
+        value, target = results[place], inputs[i]
+        region = home.get(value)
+        if region is None or not _may_update(region, value, target):
+            continue
+        region.updates.append((place, value, target))
+        placed.add(place)
+        if target not in region.inputs:
+            region.inputs.append(target)
+    returned = {
+        r
+        for place, r in enumerate(results)
+        if place not in placed and isinstance(r, torch.fx.Node)
+    }
+    for region in regions:
+        chosen = {*region.nodes, output}
+        updating = {value for _, value, _ in region.updates}
+        region.outputs = [
+            n
+            for n in region.outputs
+            if n not in updating
+            or n in returned
+            or any(u not in chosen for u in n.users)
+        ]
+
+
+def _may_update(
+    region: Region, value: torch.fx.Node, target: torch.fx.Node
+) -> bool:
+    """Whether nothing but the region sees the input, and the new value fits."""
+    chosen = set(region.nodes)
+    if not all(u in chosen for u in target.users):
+        return False
+    old, new = target.meta["val"], value.meta["val"]
+    order = memory_order(old)
+    return (
+        tensor_refusal(old) is None
+        and old.dtype == new.dtype
+        and [str(n) for n in old.shape] == [str(n) for n in new.shape]
+        and 0 not in _sizes(old)
+        and not (old.is_neg() or old.is_conj())
+        and order is not None
+        and (None not in _sizes(old) or order == sorted(order))
+    )
 
 
 def _sink_views(graph: torch.fx.Graph, inside: dict, level: dict) -> None:
@@ -569,6 +641,7 @@ class _RegionGraph:
         self.graph = torch.fx.Graph()
         self.arguments: list[Argument] = []
         self.sources: list[torch.fx.Node] = []
+        self.updates: list[int] = []  # numbers of arguments
         self.map: dict[torch.fx.Node, torch.fx.Node] = {}
         self.sizes: dict[Any, tuple[torch.fx.Node, int]] = {}
         self.places: dict[Any, list[int]] = {}
@@ -593,6 +666,17 @@ class _RegionGraph:
         for node in self.region.outputs:
             result, value = self._result(node)
             results.append(result)
+            values.append(value)
+        for _, node, target in self.region.updates:
+            argument = self.sources.index(target)
+            self.updates.append(argument)
+            value, view = self.map[node], self.arguments[argument].view
+            if view is not None:
+                order = list(view.order)
+                turned = node.meta["val"].permute(order)
+                value = self._call(
+                    aten.permute.default, (value, order), turned
+                )
             values.append(value)
         self.graph.output(tuple(values))
         self._mark_places()
@@ -888,18 +972,24 @@ def _import(
 
 
 def _lower(
-    text: str, locations: bool, seen: Callable[[str], None] | None
+    text: str,
+    locations: bool,
+    seen: Callable[[str], None] | None,
+    updates: dict[int, int],
 ) -> dict:
     if seen is not None:
         seen(text)
     try:
-        return _lowering.worker().request(text, locations)
+        return _lowering.worker().request(text, locations, updates)
     except _lowering.LoweringCrash as crash:
         raise RegionRefused(str(crash)) from crash
 
 
 def _lower_written(
-    graph: torch.fx.Graph, entry: str, locations: bool
+    graph: torch.fx.Graph,
+    entry: str,
+    locations: bool,
+    updates: dict[int, int],
 ) -> dict | None:
     """The worker's answer to the graph as torch_text.py writes it; None where
     torch-mlir's importer has to be asked: it knows which ops torch-mlir has."""
@@ -907,7 +997,7 @@ def _lower_written(
         text = torch_text.write(graph, entry)
     except torch_text.NotWritten:
         return None
-    answer = _lower(text, locations, None)
+    answer = _lower(text, locations, None, updates)
     return None if answer.get("kind") == "unread" else answer
 
 
@@ -926,10 +1016,11 @@ def lower_region(
     builder = _RegionGraph(module, region, kinds or {})
     graph, results = builder.build()
     sizes = builder.equal_sizes()
+    updates = dict(enumerate(builder.updates, len(results)))
     answer = None
     # Whoever looks at the text wants it as the importer prints it.
     if not sizes and seen is None:
-        answer = _lower_written(graph, entry, locations)
+        answer = _lower_written(graph, entry, locations, updates)
     if answer is None:
         holder = torch.fx.GraphModule(torch.nn.Module(), graph)
         try:
@@ -938,7 +1029,7 @@ def lower_region(
             raise RegionRefused(
                 f"torch-mlir cannot import the graph: {_short(str(error))}"
             ) from error
-        answer = _lower(text, locations, seen)
+        answer = _lower(text, locations, seen, updates)
     if not answer["ok"]:
         named = _named_nodes(answer["places"])
         originals = {n.name for n in region.nodes}
@@ -947,6 +1038,9 @@ def lower_region(
             {n: m for n, m in named.items() if n in originals},
         )
     program = Program(
-        answer["text"], tuple(builder.arguments), tuple(results)
+        answer["text"],
+        tuple(builder.arguments),
+        tuple(results),
+        tuple(builder.updates),
     )
     return program, builder.sources

@@ -84,7 +84,7 @@ def test_crash_leaves_ops_to_eager(monkeypatch):
     torch._dynamo.reset()
     torch_backend.reset_reports()
 
-    def crash(self, module, locations=False):
+    def crash(self, *_):
         raise _lowering.LoweringCrash("torch-mlir ended with status -6")
 
     monkeypatch.setattr(_lowering.Worker, "request", crash)

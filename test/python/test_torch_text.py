@@ -42,7 +42,7 @@ def texts(monkeypatch):
     """Both texts, or why one was not written, of each region lowered."""
     found = []
 
-    def both(graph, entry, locations):
+    def both(graph, entry, *_):
         try:
             ours = parsed(torch_text.write(graph, entry))
         except torch_text.NotWritten as reason:
