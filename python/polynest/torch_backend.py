@@ -1396,8 +1396,6 @@ def _compile_anew(
             [n.meta["val"] for n in graph.graph.find_nodes(op="placeholder")],
             written,
         )
-        if written and overlaps(example_inputs):
-            raise torch_functional.Unusual("inputs that share what is written")
     except torch_functional.Unusual as reason:
         _LOG.debug("traced by AOTAutograd: %s", reason)
     else:
