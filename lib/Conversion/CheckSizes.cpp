@@ -284,7 +284,7 @@ bool SizeChecks::atStart(Operation *op, Extent extent) {
 
 Value SizeChecks::materialize(OpBuilder &builder, Location loc, Extent extent,
                               bool start) {
-  if (extent.isNumber()) {
+  if (extent.isNumber() && extent.base.getType().isIndex()) {
     if (start) {
       move(extent.base);
       if (last)
@@ -302,6 +302,10 @@ Value SizeChecks::materialize(OpBuilder &builder, Location loc, Extent extent,
   Value made =
       extent.isConstant()
           ? arith::ConstantIndexOp::create(builder, loc, extent.dim).getResult()
+      : extent.isNumber()
+          ? arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                       extent.base)
+                .getResult()
           : memref::DimOp::create(builder, loc, extent.base, extent.dim)
                 .getResult();
   if (start) {

@@ -4,7 +4,7 @@
 // the assertion stays there (@branch); sizes that a loop keeps are those it
 // starts from (@carried); windows may not reach past the end (@window); copies
 // and casts are checked (@copy, @cast), and reshapes, unless the parts are those that
-// were joined (@parts, @joined); what an assertion of the program says
+// were joined (@parts, @joined), of numbers of any width (@words); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
 // moves is there, or nothing runs (@place).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
@@ -257,5 +257,21 @@ func.func @joined(%x: memref<?x?xf32>) attributes {polynest.entry} {
     : memref<?xf32> into memref<?x?xf32>
   %r = memref.alloc(%n, %m) : memref<?x?xf32>
   linalg.exp ins(%p : memref<?x?xf32>) outs(%r : memref<?x?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @words
+//  CHECK-SAME: %{{.+}}: memref<?xf32>, %[[M:.+]]: i64
+//       CHECK: %[[ROWS:.+]] = arith.index_cast %[[M]] : i64 to index
+//       CHECK: %[[P:.+]] = arith.muli %{{.+}}, %[[ROWS]] : index
+//       CHECK: %[[E:.+]] = arith.cmpi eq, %{{.+}}, %[[P]]
+//  CHECK-NEXT: cf.assert %[[E]], "sizes differ: a reshape to another number of elements than there are"
+//       CHECK: return
+func.func @words(%x: memref<?xf32>, %n: i64) attributes {polynest.entry} {
+  %m = arith.index_cast %n : i64 to index
+  %p = memref.expand_shape %x [[0, 1]] output_shape [%m, 4]
+    : memref<?xf32> into memref<?x4xf32>
+  %r = memref.alloc(%m) : memref<?x4xf32>
+  linalg.exp ins(%p : memref<?x4xf32>) outs(%r : memref<?x4xf32>)
   return
 }
