@@ -20,7 +20,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <cmath>
 
 namespace polynest {
 #define GEN_PASS_DEF_COUNTOPERATIONS
@@ -72,23 +74,24 @@ static WorkCount countCall(func::CallOp call, func::FuncOp kernel) {
   return sum;
 }
 
-/// Of the operations in a region of an entry; of two branches the one with more
-/// counts.
-static WorkCount countRegion(Region &region, SymbolTableCollection &symbols) {
-  WorkCount sum;
-  for (Operation &op : region.getOps()) {
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      WorkCount one = countRegion(branch.getThenRegion(), symbols);
-      WorkCount two = countRegion(branch.getElseRegion(), symbols);
-      add(sum, one.flop < two.flop ? two : one);
-      continue;
-    }
+/// Of one call of an entry, with the kernels that it calls.
+static WorkCount countEntry(func::FuncOp entry,
+                            SymbolTableCollection &symbols) {
+  llvm::DenseMap<Operation *, WorkCount> kernels;
+  WorkCount sum = countWork(entry, [&](Operation *op) {
     auto call = dyn_cast<func::CallOp>(op);
     auto kernel = call ? symbols.lookupNearestSymbolFrom<func::FuncOp>(
                              call, call.getCalleeAttr())
                        : func::FuncOp();
-    add(sum, kernel ? countCall(call, kernel) : countWork(&op, countLanes));
-  }
+    if (!kernel)
+      return countLanes(op);
+    auto [it, isNew] = kernels.try_emplace(op);
+    if (isNew)
+      it->second = countCall(call, kernel);
+    return it->second.flop;
+  });
+  for (const auto &[call, work] : kernels)
+    sum.uncounted += work.uncounted;
   return sum;
 }
 
@@ -105,7 +108,7 @@ struct CountOperationsPass : impl::CountOperationsBase<CountOperationsPass> {
         ++numDeclined;
         continue;
       }
-      WorkCount work = countRegion(function.getBody(), symbols);
+      WorkCount work = countEntry(function, symbols);
       remark(RemarkKind::Analysis, function.getLoc(), "count-operations",
              "floating-point instructions of one call")
           << arg("entry", function.getName())

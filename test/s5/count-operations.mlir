@@ -1,9 +1,9 @@
 // Properties: floating-point instructions of an entry count by the lanes of 32 bits
 // that they fill, an FMA once, f64 twice, integers and conversions not at all (@f: a
 // kernel as often as its range says, once more for the second call, of two branches
-// the longer one). A loop whose trips are not known is reported as uncounted, and so
-// is a range that is not known (@dynamic). Functions that run once, and kernels alone,
-// have no remark. Nothing is changed.
+// the longer one; in a loop each time, @looped). A loop whose trips are not known is
+// reported as uncounted, and so is a range that is not known (@dynamic). Functions that
+// run once, and kernels alone, have no remark. Nothing is changed.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(polynest-count-operations)' --remarks-filter=count-operations 2>%t.remarks > %t
 // RUN: FileCheck %s --implicit-check-not=lanes= < %t.remarks
 // RUN: polynest-opt %s | diff %t -
@@ -59,6 +59,27 @@ func.func private @single(%a: memref<640xf32>) attributes {polynest.kernel} {
     %x = memref.load %a[%i] : memref<640xf32>
     %y = arith.mulf %x, %x : f32
     memref.store %y, %a[%i] : memref<640xf32>
+  }
+  return
+}
+
+// 6 times 5 lanes, and of the branches in the loop the one with 3 rows: 6 * (5 + 390).
+// CHECK: count-operations
+// CHECK-SAME: entry=looped
+// CHECK-SAME: lanes=2370
+// CHECK-SAME: uncounted=0
+func.func @looped(%a: memref<640xf32>, %d: memref<1xf64>, %c: i1) attributes {polynest.entry} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %3 = arith.constant 3 : index
+  %6 = arith.constant 6 : index
+  scf.for %i = %0 to %6 step %1 {
+    func.call @single(%a) : (memref<640xf32>) -> ()
+    scf.if %c {
+      func.call @single(%a) : (memref<640xf32>) -> ()
+    } else {
+      func.call @rows(%0, %3, %a, %d) : (index, index, memref<640xf32>, memref<1xf64>) -> ()
+    }
   }
   return
 }
