@@ -241,7 +241,7 @@ static void print_extremes(pn_buffer_t *buffer, size_t begin,
                            const pn_target_info_t *target,
                            const pn_compile_options_t *options) {
   (void)options;
-  if (!(target->features >> (unsigned)PN_TARGET_FEATURE_NEON & 1))
+  if (!pn_target_info_has(target, PN_TARGET_FEATURE_NEON))
     return;
   begin_option(buffer, begin);
   pn_buffer_printf(buffer, "exact-extremes=true");

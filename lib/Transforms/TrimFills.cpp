@@ -246,14 +246,10 @@ static SmallVector<int64_t> getKnownSizes(MemRefType type) {
   });
 }
 
-static double getElementBytes(MemRefType type) {
-  return std::max(1u, type.getElementTypeBitWidth() / 8);
-}
-
 /// Cache lines of what a box leaves to fill.
 static double countBorder(const Fill &fill, ArrayRef<Side> box) {
   SmallVector<int64_t> sizes = getKnownSizes(fill.type), counts(sizes);
-  double bytes = getElementBytes(fill.type), border = 0;
+  double bytes = *getElementBytes(fill.type.getElementType()), border = 0;
   for (auto [side, d] : llvm::zip_equal(box, fill.dimOf)) {
     if (side.isWhole)
       continue;
@@ -269,7 +265,7 @@ static double countBorder(const Fill &fill, ArrayRef<Side> box) {
 static bool isWorthIt(const Decision &decision) {
   MemRefType type = decision.fill.type;
   SmallVector<int64_t> sizes = getKnownSizes(type);
-  double bytes = getElementBytes(type), all = bytes;
+  double bytes = *getElementBytes(type.getElementType()), all = bytes;
   for (int64_t size : sizes)
     all *= double(size);
   return all >= leastBytes && 2 * countBorder(decision.fill, decision.box) <=
