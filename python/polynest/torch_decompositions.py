@@ -1590,38 +1590,38 @@ def _index_put(x, indices, values, accumulate=False):
 
 
 def _put_rows(x, dim, index, source, accumulate):
-    """By indices of which a negative one is an error; in index_put it counts from
-    the end."""
-    index = index.reshape(-1).to(torch.int64)
-    index = torch.where(index < 0, torch.iinfo(torch.int64).max, index)
+    """By indices of which negative ones count from the end, as in index_put."""
     rows = x.unsqueeze(0) if x.dim() == 0 else x
-    places = [None] * (dim % rows.dim()) + [index]
+    places = [None] * (dim % rows.dim()) + [index.reshape(-1)]
     out = aten.index_put.default(rows, places, source, accumulate)
     return out.squeeze(0) if x.dim() == 0 else out.contiguous()
+
+
+def _from_the_front(index):
+    """Negative indices become ones that no tensor has: they are errors."""
+    index = index.to(torch.int64)
+    return torch.where(index < 0, torch.iinfo(torch.int64).max, index)
 
 
 @_replaces(aten.index_add.default)
 def _index_add(x, dim, index, source, *, alpha=1):
     source = source if alpha == 1 else source * alpha
-    return _put_rows(x, dim, index, source, True)
+    return _put_rows(x, dim, _from_the_front(index), source, True)
 
 
 @_replaces(aten.index_copy.default)
 def _index_copy(x, dim, index, source):
-    return _put_rows(x, dim, index, source, False)
+    return _put_rows(x, dim, _from_the_front(index), source, False)
 
 
 @_replaces(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
 def _index_fill(x, dim, index, value):
     # The reference is an index_copy, but here negative indices count from the end.
-    size = x.size(dim) if x.dim() else 1
-    index = index.reshape(-1)
-    index = torch.where(index < 0, index + size, index)
     if not isinstance(value, torch.Tensor):
         value = torch.full((), value, dtype=x.dtype)
     shape = list(x.shape)
     if shape:
-        shape[dim] = index.size(0)
+        shape[dim] = index.numel()
     return _put_rows(x, dim, index, value.to(x.dtype).expand(shape), False)
 
 
