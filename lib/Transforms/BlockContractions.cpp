@@ -28,7 +28,6 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/AffineValues.h"
-#include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
 #include "Target/ReductionModel.h"
@@ -764,10 +763,7 @@ static bool standsStillIn(const ContractionOperand &operand, AffineForOp root,
     SmallVector<Access, 1> reads;
     collectAccesses(op, reads);
     return llvm::all_of(reads, [&](const Access &read) {
-      return llvm::none_of(accesses, [&](const Access &other) {
-        return other.isWrite && (!other.memref || !read.memref ||
-                                 mayAlias(other.memref, read.memref));
-      });
+      return !mayWrite(accesses, read.memref);
     });
   });
 }

@@ -124,6 +124,13 @@ static bool haveEqualTerms(const Linear &a, const Linear &b) {
          });
 }
 
+bool mayWrite(ArrayRef<Access> accesses, Value memref) {
+  return llvm::any_of(accesses, [&](const Access &access) {
+    return access.isWrite &&
+           (!access.memref || !memref || mayAlias(access.memref, memref));
+  });
+}
+
 bool meetOnlyInStep(const Access &a, ArrayRef<Value> ivsA, Operation *rootA,
                     const Access &b, ArrayRef<Value> ivsB, Operation *rootB) {
   if (!a.memref || !b.memref)

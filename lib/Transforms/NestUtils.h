@@ -45,6 +45,10 @@ bool meetOnlyInStep(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
                     mlir::Operation *rootA, const Access &b,
                     llvm::ArrayRef<mlir::Value> ivsB, mlir::Operation *rootB);
 
+/// True if one of `accesses` may write what the memref holds; null stands for
+/// any memory.
+bool mayWrite(llvm::ArrayRef<Access> accesses, mlir::Value memref);
+
 /// True if the two move by the same amount with each pair of variables, and
 /// move with at least one.
 bool moveAlike(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,

@@ -4,7 +4,6 @@
 #include "Transforms/PaddedImage.h"
 
 #include "Analysis/Access.h"
-#include "Analysis/Aliasing.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -114,9 +113,8 @@ bool isSourceKept(const PaddedImage &image) {
   for (Operation *op = image.copyNest;; op = op->getNextNode()) {
     accesses.clear();
     collectAccesses(op, accesses);
-    for (const Access &access : accesses)
-      if (access.isWrite && (!access.memref || mayAlias(access.memref, memref)))
-        return false;
+    if (mayWrite(accesses, memref))
+      return false;
     if (op == image.consumer)
       return true;
   }

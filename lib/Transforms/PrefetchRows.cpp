@@ -22,7 +22,6 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
-#include "Analysis/Aliasing.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -106,14 +105,6 @@ static bool isReadAgain(const Access &read, AffineForOp rows,
   return false;
 }
 
-/// True if something in the loop may write what the memref holds.
-static bool isWritten(Value memref, ArrayRef<Access> accesses) {
-  return llvm::any_of(accesses, [&](const Access &access) {
-    return access.isWrite &&
-           (!access.memref || mayAlias(access.memref, memref));
-  });
-}
-
 static bool asksAlready(AffineForOp loop) {
   return !loop.getBody()->getOps<AffinePrefetchOp>().empty() ||
          !loop.getBody()->getOps<memref::PrefetchOp>().empty();
@@ -150,7 +141,7 @@ findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
   for (auto &entry : byMemref) {
     Ahead &ahead = entry.second;
     // The next row comes in beside this one and what is computed from it.
-    if (!isWritten(ahead.memref, all) && ahead.bytes > cacheBytes &&
+    if (!mayWrite(all, ahead.memref) && ahead.bytes > cacheBytes &&
         ahead.rowBytes <= cacheBytes / 4 &&
         isReadAgain(ahead.reads.front(), rows, earlier) &&
         found.size() < mostOperands)
@@ -207,7 +198,7 @@ static bool collectSlice(Value value, Chosen &chosen, ArrayRef<Access> accesses,
   if (slice.contains(op))
     return true;
   auto load = dyn_cast<AffineLoadOp>(op);
-  if (load ? isWritten(load.getMemRef(), accesses)
+  if (load ? mayWrite(accesses, load.getMemRef())
            : !isPure(op) || isa<AffineMinOp, AffineMaxOp>(op))
     return false;
   if (!llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -240,7 +231,7 @@ static std::optional<Chosen> findChosen(AffineForOp rows, AffineForOp loop,
     if (!bytes || *bytes <= cacheBytes || !element || type.getRank() != 2 ||
         (chosen.number && number != chosen.number) || !along ||
         !llvm::is_contained(along->getOperands(), loop.getInductionVar()) ||
-        isWritten(load.getBase(), accesses))
+        mayWrite(accesses, load.getBase()))
       continue;
     if (!chosen.number && (!collectSlice(number, chosen, accesses, slice) ||
                            llvm::none_of(slice, [](Operation *op) {

@@ -29,7 +29,6 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/AffineValues.h"
-#include "Analysis/Aliasing.h"
 #include "Analysis/NestParts.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
@@ -824,11 +823,9 @@ const char *MaskAnalysis::run() {
     collectAccesses(product.root, accesses);
     for (Operation *op : product.slice)
       collectAccesses(op, reads);
-    for (const Access &write : accesses)
-      for (const Access &read : reads)
-        if (write.isWrite && (!write.memref || !read.memref ||
-                              mayAlias(write.memref, read.memref)))
-          return "what masked columns are multiplied by is written";
+    for (const Access &read : reads)
+      if (mayWrite(accesses, read.memref))
+        return "what masked columns are multiplied by is written";
     for (Operation *op = product.loop->getParentOp();
          op != product.root->getParentOp(); op = op->getParentOp()) {
       auto loop = dyn_cast<AffineForOp>(op);
@@ -963,11 +960,9 @@ static AffineForOp findBlocks(const MaskedProduct &product, Block *block,
   for (AffineForOp loop : product.loops)
     if (!areFree(loop.getUpperBoundOperands()))
       return {};
-  for (const Access &write : accesses)
-    for (const Access &read : reads)
-      if (write.isWrite && (!write.memref || !read.memref ||
-                            mayAlias(write.memref, read.memref)))
-        return {};
+  for (const Access &read : reads)
+    if (mayWrite(accesses, read.memref))
+      return {};
   return blocks;
 }
 
