@@ -539,9 +539,17 @@ static bool costs_less(const plan_cost_t *a, const plan_cost_t *b) {
 /* True if the last tile of some block has fewer points than others. */
 static bool has_uneven_tiles(const pn_model_loops_t *loops,
                              const pn_model_block_t *block, int32_t unit) {
-  if (block->points % unit != 0 || !is_known(loops))
-    return block->points % unit != 0;
-  return count_units(loops, block, unit) * unit > product_of(loops);
+  return block->points % unit != 0 ||
+         (is_known(loops) &&
+          count_units(loops, block, unit) * unit > product_of(loops));
+}
+
+/* Cycles that a tile takes for each point of depth. */
+static double cycles_per_point(const pn_model_core_t *core,
+                               const pn_model_tile_t *tile) {
+  if (core->matrix.rows > 0)
+    return tile->cycles_per_k;
+  return fmax(tile->cycles_per_k, latency_slack * core->fma_latency_cycles);
 }
 
 /* The plan for one register tile. */
@@ -568,9 +576,7 @@ static bool plan_tile(const pn_model_core_t *core,
   double useful = product_of(&contraction->m) *
                   count_columns(contraction, &plan->n, 1) *
                   product_of(&contraction->k);
-  double latency = latency_slack * core->fma_latency_cycles;
-  double cycles =
-      is_matrix ? tile->cycles_per_k : fmax(tile->cycles_per_k, latency);
+  double cycles = cycles_per_point(core, tile);
   plan->fma_cycles = tiles * depth * cycles;
   plan->streams = streams_panels(core, contraction, tile->mr) &&
                   is_known(&contraction->n) && is_known(&points) &&
@@ -659,10 +665,9 @@ bool pn_model_few_rows_plan(const pn_model_core_t *core,
   out_few->tile = plan->tile;
   out_few->n = plan->n;
   out_few->m = (pn_model_block_t){0, plan->tile.mr, 1, plan->tile.mr};
-  double latency = latency_slack * core->fma_latency_cycles;
   double panels = count_columns(contraction, &plan->n, plan->tile.nr);
   out_few->fma_cycles =
-      panels * product_of(&points) * fmax(plan->tile.cycles_per_k, latency);
+      panels * product_of(&points) * cycles_per_point(core, &plan->tile);
   out_few->useful_share =
       product_of(&contraction->n) / (panels * plan->tile.nr);
   out_few->streams = true;
