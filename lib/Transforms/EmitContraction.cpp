@@ -1519,12 +1519,10 @@ static SmallVector<Operation *> getCodeBehind(const Contraction &contraction) {
 static std::optional<unsigned> findJoined(Operation *access,
                                           ArrayRef<CutLoop> loops) {
   auto type = cast<MemRefType>(getMemRef(access).getType());
-  auto [map, operands] = getPlace(access);
   std::optional<unsigned> first;
   for (auto [i, cut] : llvm::enumerate(loops)) {
     AffineForOp loop = cut.loop;
-    std::optional<unsigned> d =
-        getOnlyDim(map, operands, loop.getInductionVar());
+    std::optional<unsigned> d = getOnlyDim(access, loop.getInductionVar());
     if (!d)
       return std::nullopt;
     if (i == 0)

@@ -58,9 +58,8 @@ static bool collectRows(AffineForOp outer, AffineForOp inner, SizeFacts &facts,
   for (Operation *user : users) {
     if (!isa<AffineLoadOp, AffineStoreOp>(user))
       return false;
-    auto [map, operands] = getPlace(user);
-    std::optional<unsigned> at = getOnlyDim(map, operands, row);
-    std::optional<unsigned> behind = getOnlyDim(map, operands, next);
+    std::optional<unsigned> at = getOnlyDim(user, row);
+    std::optional<unsigned> behind = getOnlyDim(user, next);
     Value memref = getMemRef(user);
     if (!at || !behind || *behind != *at + 1 ||
         !cast<MemRefType>(memref.getType()).getLayout().isIdentity() ||

@@ -210,24 +210,6 @@ bool isSameIndex(const Access &a, const Access &b, unsigned d, Block *block) {
          });
 }
 
-std::optional<unsigned> getOnlyDim(AffineMap map, ValueRange operands,
-                                   Value iv) {
-  if (llvm::count(operands, iv) != 1)
-    return std::nullopt;
-  auto position = unsigned(llvm::find(operands, iv) - operands.begin());
-  std::optional<unsigned> found;
-  if (position >= map.getNumDims())
-    return std::nullopt;
-  for (auto [i, result] : llvm::enumerate(map.getResults())) {
-    if (!result.isFunctionOfDim(position))
-      continue;
-    if (found || !isa<AffineDimExpr>(result))
-      return std::nullopt;
-    found = i;
-  }
-  return found;
-}
-
 Value getOnlyVariable(const Access &access, unsigned d) {
   std::optional<Linear> form = getLinear(access, d);
   if (!form || form->terms.size() != 1 ||
@@ -461,6 +443,27 @@ std::pair<AffineMap, SmallVector<Value>> getPlace(Operation *access) {
     return {load.getAffineMap(), SmallVector<Value>(load.getMapOperands())};
   auto store = cast<AffineStoreOp>(access);
   return {store.getAffineMap(), SmallVector<Value>(store.getMapOperands())};
+}
+
+std::optional<unsigned> getOnlyDim(Operation *access, Value iv) {
+  auto store = dyn_cast<AffineStoreOp>(access);
+  if (store && store.getValueToStore() == iv)
+    return std::nullopt;
+  auto [map, operands] = getPlace(access);
+  if (llvm::count(operands, iv) != 1)
+    return std::nullopt;
+  auto position = unsigned(llvm::find(operands, iv) - operands.begin());
+  std::optional<unsigned> found;
+  if (position >= map.getNumDims())
+    return std::nullopt;
+  for (auto [i, result] : llvm::enumerate(map.getResults())) {
+    if (!result.isFunctionOfDim(position))
+      continue;
+    if (found || !isa<AffineDimExpr>(result))
+      return std::nullopt;
+    found = i;
+  }
+  return found;
 }
 
 void movePlace(Operation *access, Value memref, AffineMap map,

@@ -59,11 +59,6 @@ bool moveAlike(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
 bool isSameIndex(const Access &a, const Access &b, unsigned d,
                  mlir::Block *block);
 
-/// The dimension of a place that the value alone indexes; none if it is
-/// anywhere else.
-std::optional<unsigned> getOnlyDim(mlir::AffineMap map,
-                                   mlir::ValueRange operands, mlir::Value iv);
-
 /// The induction variable of an index of the form c*iv + constant, or null.
 mlir::Value getOnlyVariable(const Access &access, unsigned d);
 
@@ -230,6 +225,9 @@ mlir::Value getMemRef(mlir::Operation *access);
 /// Map and operands of such an access.
 std::pair<mlir::AffineMap, llvm::SmallVector<mlir::Value>>
 getPlace(mlir::Operation *access);
+/// The dimension of such an access that the value alone indexes; none if it is
+/// anywhere else, or stored.
+std::optional<unsigned> getOnlyDim(mlir::Operation *access, mlir::Value iv);
 /// Replaces an affine.load or affine.store by one of another place.
 void movePlace(mlir::Operation *access, mlir::Value memref, mlir::AffineMap map,
                llvm::SmallVector<mlir::Value> operands);

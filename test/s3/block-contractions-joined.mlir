@@ -2,15 +2,17 @@
 // indices of dimensions that follow each other, one loop runs through all of them:
 // a residual is read and the result stored as rows of 7 * 7 (@residual). The loop of
 // a dimension that something else depends on stays (@by_row), and so do loops over a
-// part of a dimension (@part) and at other indices (@mirrored). What that gives is
-// what the plain program gives, also where the last block has fewer columns
-// (@gradient). Long rows of which a block has no whole number of vectors stay
-// (@long_rows): 12 * 22 columns and the 10 * 22 left over are 33 and 27.5 of them.
+// part of a dimension (@part), at other indices (@mirrored), and one whose index is
+// stored (@index). What that gives is what the plain program gives, also where the last
+// block has fewer columns (@gradient). Long rows of which a block has no whole number of
+// vectors stay (@long_rows): 12 * 22 columns and the 10 * 22 left over are 33 and 27.5
+// of them.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions))' | FileCheck %s
 // RUN: polynestc run %s --check --entry residual
 // RUN: polynestc run %s --check --entry by_row
 // RUN: polynestc run %s --check --entry part
 // RUN: polynestc run %s --check --entry mirrored
+// RUN: polynestc run %s --check --entry index
 // RUN: polynestc run %s --check --entry gradient
 // RUN: polynestc run %s --check --entry long_rows
 
@@ -157,6 +159,33 @@ func.func @mirrored(%x: memref<2x24x9x9xf32>, %w: memref<40x24x3x3xf32>,
           }
           affine.store %0, %c[%n, %o, 6 - %i, %j] : memref<2x40x7x7xf32>
         }
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @index
+//   CHECK-NOT: memref.collapse_shape %{{.+}} : memref<64x6x7x
+//       CHECK: vector.fma
+//       CHECK: affine.store %{{.+}} : memref<64x6x7xindex>
+//       CHECK: return
+func.func @index(%a: memref<64x96xf32>, %b: memref<96x6x7xf32>,
+                 %c: memref<64x6x7xf32> {polynest.result},
+                 %d: memref<64x6x7xindex> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 64 {
+    affine.for %h = 0 to 6 {
+      affine.for %w = 0 to 7 {
+        %r = affine.for %k = 0 to 96 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%i, %k] : memref<64x96xf32>
+          %y = affine.load %b[%k, %h, %w] : memref<96x6x7xf32>
+          %p = arith.mulf %x, %y : f32
+          %t = arith.addf %s, %p : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %c[%i, %h, %w] : memref<64x6x7xf32>
+        affine.store %w, %d[%i, %h, %w] : memref<64x6x7xindex>
       }
     }
   }

@@ -9,8 +9,9 @@
 // follows them runs over the block (@bias); a convolution packs windows of one
 // block only (@convolution); a row count that is not constant (@dynamic),
 // of which a last tile of few rows has a micro-kernel of its own; rows of two loops
-// of unknown sizes are rows of one (@merged), unless a buffer may be longer than its
-// loop (@apart), where no more of a pack is cleared than is read;
+// of unknown sizes are rows of one (@merged), unless an index is stored (@stored) or a
+// buffer may be longer than its loop (@apart), where no more of a pack is cleared than
+// is read;
 // operands are evaluated while they are packed (@cast); a difference negates
 // the columns (@difference); columns that lie along the reduction are turned in
 // registers (@transposed), also where an integer is taken off (@transposed_off);
@@ -260,6 +261,34 @@ func.func @merged(%b: index, %n: index, %w: memref<64x96xf32>) {
           affine.yield %u : f32
         }
         affine.store %r, %c[%h, %i, %j] : memref<?x?x96xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @stored
+//   CHECK-NOT: into memref<?x
+//       CHECK: vector.fma
+//       CHECK: affine.store %{{.+}} : memref<?x?x96xindex>
+//       CHECK: return
+func.func @stored(%b: index, %n: index, %w: memref<64x96xf32>) {
+  %a = memref.alloc(%b, %n) : memref<?x?x64xf32>
+  %c = memref.alloc(%b, %n) : memref<?x?x96xf32>
+  %d = memref.alloc(%b, %n) : memref<?x?x96xindex>
+  %zero = arith.constant 0.0 : f32
+  affine.for %h = 0 to %b {
+    affine.for %i = 0 to %n {
+      affine.for %j = 0 to 96 {
+        %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
+          %x = affine.load %a[%h, %i, %k] : memref<?x?x64xf32>
+          %y = affine.load %w[%k, %j] : memref<64x96xf32>
+          %p = arith.mulf %x, %y : f32
+          %u = arith.addf %s, %p : f32
+          affine.yield %u : f32
+        }
+        affine.store %r, %c[%h, %i, %j] : memref<?x?x96xf32>
+        affine.store %i, %d[%h, %i, %j] : memref<?x?x96xindex>
       }
     }
   }
