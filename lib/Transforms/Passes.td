@@ -363,18 +363,19 @@ def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
 def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   let summary = "Fill only what is not overwritten";
   let description = [{
-    A nest that fills a private buffer or a result with one value, of which the next
-    nest that touches it overwrites a box, fills the rest alone: of a padded image
-    the border.
+    A nest that fills a private buffer or a result with one value, of which one of
+    the next nests that touch it overwrites a box, fills the rest alone: of a padded
+    image the border.
 
     Before: `affine.for %i, %j: affine.store %0, %p[%i, %j]`
             `affine.for %i, %j: affine.store %x, %p[%i + 1, %j + 1]`
     After:  the first nest for rows 0 and last, and columns 0 and last of the others
 
-    Legal if the next nest stores to each element of the box under no condition and
-    reads nothing of the buffer; bounds are constant, or those of the fill. Declines
-    otherwise, and where the border takes more than half of the cache lines or the
-    buffer less than 8 KiB.
+    Legal if that nest stores to each element of the box under no condition, and
+    neither it nor those before it read anything of the buffer; bounds are constant,
+    or those of the fill. Of several boxes that is taken which leaves least to fill.
+    Declines otherwise, and where the border takes more than half of the cache lines
+    or the buffer less than 8 KiB.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect"];
   let statistics = [
@@ -668,7 +669,7 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
 }
 
 def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
-  let summary = "Ask for the next row while functions of this one are computed";
+  let summary = "Ask for the next row while this one is computed with or read";
   let description = [{
     In a nest that goes over each row of an operand several times, a later loop
     that reads it again and computes functions of it asks for the same places of
