@@ -23,6 +23,7 @@ import time
 os.environ["POLYNEST_CACHE"] = "0"
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LINE_BYTES = 64
 # Longer than any library's idle threads spin: libgomp's for 3 to 6 ms, OpenBLAS's
 # for 0.1 s and more unless it is told 2^22 cycles. They would have the processors
 # of who comes next.
@@ -49,6 +50,25 @@ def keep_memory():
         libc = ctypes.CDLL(None)
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
         libc.mallopt(-1, (1 << 31) - 1)  # M_TRIM_THRESHOLD
+
+
+def line_zeros(shape, dtype):
+    """Zeros that begin at a cache line, as arrays that torch allocates do; NumPy's
+    own begin 16 bytes into one. Touched."""
+    import numpy as np
+
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE_BYTES, np.uint8)
+    room.fill(0)
+    begin = -room.ctypes.data % LINE_BYTES
+    return room[begin:begin + size].view(dtype).reshape(shape)
+
+
+def on_line(array):
+    """A contiguous copy that begins at a cache line."""
+    out = line_zeros(array.shape, array.dtype)
+    out[...] = array
+    return out
 
 
 # -- contenders ----------------------------------------------------------------
