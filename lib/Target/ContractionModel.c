@@ -15,6 +15,9 @@ static const int64_t unknown_trips = 1024;
 static const int64_t few_tiles = 3;
 /* Bounds of a loop that moves, up to which each is looked at. */
 static const int64_t most_moves = 1024;
+/* Points of k that blocks are whole multiples of: rows that are packed
+ * together, and steps of a micro-kernel. */
+static const int32_t depth_unit = 8;
 /* Bytes of a stream of panels that are under way. */
 static const int64_t lead_bytes = 8192;
 /* A block of C: rows amortize the packing of B, columns that of A. */
@@ -414,6 +417,16 @@ static bool may_stream_panels(const pn_model_core_t *core,
              (double)share_bytes(&core->caches[0]);
 }
 
+/* Points of k of which blocks are whole multiples where they can be. */
+static int32_t unit_of_depth(const pn_model_core_t *core,
+                             const pn_model_contraction_t *contraction) {
+  if (core->matrix.rows > 0)
+    return core->matrix.words;
+  if (contraction->vectors_along_k || contraction->step > 1)
+    return core->lanes;
+  return core->lanes < depth_unit ? core->lanes : depth_unit;
+}
+
 /* The block of k: from the tile and L1 alone. Of eight ways one is left to what
  * passes by: sums and the result. Where columns stream by, L2 holds the rows.
  */
@@ -428,11 +441,11 @@ static bool cut_depth(const pn_model_core_t *core,
   if (streams_panels(core, contraction, tile->mr))
     most = max_i64(most, share_bytes(&core->caches[1]) / 4 /
                              (core->accumulator_bytes * tile->mr));
-  int32_t unit = is_matrix ? core->matrix.words : core->lanes;
+  int32_t unit = unit_of_depth(core, contraction);
   if (!cut_as(&points, asked, max_i64(most, 16), unit, out_k))
     return false;
-  /* Blocks of whole tiles are filled up at the end alone; of whole vectors, the
-   * steps of which a loop takes several come out even. */
+  /* Blocks of whole tiles are filled up at the end alone; of others, the steps
+   * of which a loop takes several come out even. */
   int64_t whole = round_up(out_k->points, unit);
   if (whole > max_i64(most, 16))
     whole -= unit;
@@ -798,7 +811,7 @@ static cut_list_t list_columns(const pn_model_contraction_t *contraction,
 static cut_list_t list_depths(const pn_model_core_t *core,
                               const pn_model_contraction_t *contraction) {
   const pn_model_loops_t points = pn_model_depth_points(contraction);
-  return list_cuts(&points, core->lanes, 16);
+  return list_cuts(&points, unit_of_depth(core, contraction), 16);
 }
 
 /* Tilings that are collected; only legal ones are. */

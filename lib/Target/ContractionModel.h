@@ -58,6 +58,7 @@ typedef struct pn_model_contraction {
   int32_t cores;    /* of the target; blocks of C enough for all of them */
   bool packs_ahead; /* packed columns may serve all blocks of rows */
   bool is_bound;    /* and are bound once: they are packed before the call */
+  bool vectors_along_k; /* packs of columns turn squares of whole vectors */
   /* Iterations of the innermost loop of k that one instruction takes, which lie
    * side by side in one packed word of an accumulator's size; 0 is 1. Points of
    * k are such words, the last of a loop filled up. */
@@ -101,6 +102,8 @@ typedef struct pn_model_contraction_plan {
  *             and 16 more where k is one block and nr does not divide each of
  *             n); 1.1 times as many of up to 16 rows whose columns are bound
  *             once and outgrow L2, unless they are one stream
+ * Blocks of k are multiples of 8 points where they can be, of whole vectors
+ * where packs of columns take these along k, and of words.
  * S is the size of an accumulator, and of a packed word. Where taps leave out
  * rows, ceil(m/mr) is the mean over them of what is left; where the bound of n
  * moves, ceil(n/nr) is the mean over its values.
@@ -217,8 +220,8 @@ bool pn_model_contraction_plan_as(const pn_model_core_t *core,
 /* Lists the tilings that a sweep chooses from, at most `capacity`, and returns
  * how many there are: every legal tile with at least six accumulators, or all
  * of them where no tile has so many, times groups cut in 1 to 8, 10, 12, 14,
- * 16, 20, ... even blocks of whole tiles (for k of whole vectors), at least 16
- * points deep. */
+ * 16, 20, ... even blocks of whole tiles (for k of multiples as the plan's), at
+ * least 16 points deep. */
 int64_t pn_model_list_tilings(const pn_model_core_t *core,
                               const pn_model_contraction_t *contraction,
                               int64_t capacity, pn_model_tiling_t *out_tilings);

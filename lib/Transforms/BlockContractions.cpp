@@ -435,22 +435,25 @@ static bool splitsInVectors(const Blocking &decision, const CutLoop &cut) {
           cut.tile % lanes == 0);
 }
 
+/// True if columns are contiguous along the innermost loop of the depth only.
+static bool liesAlongDepth(const Blocking &decision) {
+  const ContractionOperand &side = decision.columnSide();
+  std::optional<int64_t> alongDepth =
+      getSliceStride(side, decision.depthLoops.back());
+  std::optional<int64_t> alongColumns = getSliceStride(side, side.loops.back());
+  return alongDepth && *alongDepth == 1 && alongColumns && *alongColumns != 1;
+}
+
 /// True if whole squares of vectors may be loaded along the depth and turned in
-/// registers: a plain load, contiguous along the innermost depth loop only.
+/// registers: a plain load of such columns.
 static bool shouldTranspose(const Blocking &decision) {
   AffineLoadOp load = getCastLoad(decision.columnSide());
   if (!load || !VectorType::isValidElementType(load.getType()) ||
       load.getType().getIntOrFloatBitWidth() % 8 != 0)
     return false;
-  const CutLoop &deep = decision.depth.loops.back();
-  const CutLoop &wide = decision.columns.loops.back();
-  AffineForOp deepLoop = deep.loop, wideLoop = wide.loop;
-  std::optional<int64_t> alongDepth =
-      getSliceStride(decision.columnSide(), deepLoop);
-  std::optional<int64_t> alongColumns =
-      getSliceStride(decision.columnSide(), wideLoop);
-  return alongDepth && *alongDepth == 1 && alongColumns && *alongColumns != 1 &&
-         splitsInVectors(decision, deep) && splitsInVectors(decision, wide);
+  return liesAlongDepth(decision) &&
+         splitsInVectors(decision, decision.depth.loops.back()) &&
+         splitsInVectors(decision, decision.columns.loops.back());
 }
 
 /// True if whole vectors may be loaded along the depth of each row and become
@@ -1210,6 +1213,7 @@ static pn_model_contraction_t describeShape(const Blocking &decision,
                                   machine.cores,
                                   /*packs_ahead=*/false,
                                   isBoundOnce(decision.columnSide().slice),
+                                  liesAlongDepth(decision),
                                   int32_t(decision.step()),
                                   /*tap_count=*/0,
                                   /*tap_rows=*/{},

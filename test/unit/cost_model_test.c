@@ -558,6 +558,25 @@ static void even_blocks(void) {
   CHECK(plan.tile.mr == 6 && plan.tile.vectors == 4);
 }
 
+/* Blocks of k are multiples of what packs and words take. */
+static void depth_units(void) {
+  pn_model_core_t core = core_of("znver5", 4);
+  pn_model_contraction_t product = packed_product(1000, 1000, 1000, false);
+  product.cores = 2;
+  pn_model_contraction_plan_t plan;
+  /* 42 KiB hold panels of 48 columns and twice 8 rows 168 deep: 6 blocks. */
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 8 && plan.tile.vectors == 3 && plan.k.points == 168);
+  /* Of whole vectors they are 7, and 9 rows take fewer loads. */
+  product.vectors_along_k = true;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.tile.mr == 9 && plan.k.points == 144);
+  product.vectors_along_k = false;
+  product.step = 2;
+  CHECK(pn_model_contraction_plan(&core, &product, &plan));
+  CHECK(plan.k.points % 16 == 0 && plan.k.points < 500);
+}
+
 /* Sizes that are asked for in place of the model's. */
 static void asked_plans(void) {
   pn_model_core_t core = core_of("haswell", 4);
@@ -1182,6 +1201,7 @@ int main(void) {
   CHECK_RUN(plans_of_words);
   CHECK_RUN(plans_of_tiles);
   CHECK_RUN(even_blocks);
+  CHECK_RUN(depth_units);
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
