@@ -679,8 +679,10 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     cache, with rows of up to a quarter of it, that the nest does not write.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
-    in the next iteration of a loop whose bounds are constant, where loads and
-    arithmetic make the row's number; rows of eight lines at least.
+    in a later iteration of a loop whose bounds are constant, 4 KiB of rows ahead or
+    the next one, and for the first line of one twice as far ahead, whose address
+    takes long to translate. Loads and arithmetic make the row's number; rows have
+    eight lines at least.
     Idempotent: loops that ask already are left.
 
     Before: `for i { for j { m = max(m, X[i,j]) }  for j { .. exp(X[i,j] - m) } }`

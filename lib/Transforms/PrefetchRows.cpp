@@ -4,7 +4,7 @@
 // What: where a nest goes over each row of an operand several times, and one of
 // the later times reads it again, that loop asks for the same places of the
 // next row (`affine.prefetch`). A loop along a row that data choose asks for
-// the row that they choose next (`memref.prefetch`), whose number is computed
+// one that they choose later (`memref.prefetch`), whose number is computed
 // beforehand. Legal always: nothing is read but numbers of rows, none behind
 // the last; an address past the end is no fault. Profitable when: the operand
 // comes from beyond the core's own caches and a row stays there; where data
@@ -52,6 +52,9 @@ static constexpr int64_t lineBytes = 64;
 static constexpr size_t mostOperands = 2;
 /// Lines of the shortest row worth the number of the next that data choose.
 static constexpr int64_t leastLines = 8;
+/// What is on its way from memory while a row of these bytes, or a few shorter
+/// ones, are read.
+static constexpr uint64_t bytesAhead = 4096;
 /// Operations that such a number may take.
 static constexpr size_t mostOperations = 16;
 
@@ -251,6 +254,11 @@ static std::optional<Chosen> findChosen(AffineForOp rows, AffineForOp loop,
   return chosen;
 }
 
+/// How many rows ahead to ask for one.
+static int64_t getRowsAhead(uint64_t rowBytes) {
+  return int64_t(std::max<uint64_t>(bytesAhead / rowBytes, 1));
+}
+
 //===----------------------------------------------------------------------===//
 // Transformation
 //===----------------------------------------------------------------------===//
@@ -272,23 +280,23 @@ static void apply(Ahead &ahead) {
   }
 }
 
-/// Asks for the row that the next iteration reads; the last asks for its own.
-static void apply(Chosen &chosen) {
+/// Computes the number of the row `iterations` ahead, or of the last.
+static Value buildNumber(OpBuilder &builder, Chosen &chosen,
+                         int64_t iterations) {
   AffineForOp rows = chosen.rows;
   int64_t step = rows.getStepAsInt(), begin = rows.getConstantLowerBound();
   int64_t last = begin + int64_t(estimateTrips(rows) - 1) * step;
-  OpBuilder builder(chosen.loop);
   Location loc = chosen.loop.getLoc();
   AffineExpr row = builder.getAffineDimExpr(0);
+  AffineExpr end = builder.getAffineConstantExpr(last);
   IRMapping mapping;
-  mapping.map(rows.getInductionVar(),
-              AffineMinOp::create(
-                  builder, loc,
-                  AffineMap::get(
-                      1, 0, {row + step, builder.getAffineConstantExpr(last)},
-                      builder.getContext()),
-                  ValueRange(rows.getInductionVar()))
-                  .getResult());
+  mapping.map(
+      rows.getInductionVar(),
+      AffineMinOp::create(builder, loc,
+                          AffineMap::get(1, 0, {row + iterations * step, end},
+                                         builder.getContext()),
+                          ValueRange(rows.getInductionVar()))
+          .getResult());
   // The next row is no variable of a loop that affine operations could take.
   auto expand = [&](AffineMap map, ValueRange from) {
     SmallVector<Value> operands;
@@ -309,13 +317,27 @@ static void apply(Chosen &chosen) {
     else
       builder.clone(*op, mapping);
   }
-  Value number = mapping.lookup(chosen.number);
-  for (vector::LoadOp read : chosen.reads) {
-    builder.setInsertionPoint(read);
+  return mapping.lookup(chosen.number);
+}
+
+/// Asks for a row that a later iteration reads, and for the beginning of the
+/// one as far behind it, whose address is translated meanwhile.
+static void apply(Chosen &chosen) {
+  OpBuilder builder(chosen.loop);
+  auto ask = [&](vector::LoadOp read, Value number, Value column) {
     memref::PrefetchOp::create(builder, read.getLoc(), read.getBase(),
-                               ValueRange{number, read.getIndices().back()},
+                               ValueRange{number, column},
                                /*isWrite=*/false,
                                /*localityHint=*/2, /*isDataCache=*/true);
+  };
+  int64_t ahead = getRowsAhead(chosen.rowBytes);
+  Value number = buildNumber(builder, chosen, ahead);
+  Value next = buildNumber(builder, chosen, 2 * ahead);
+  ask(chosen.reads.front(), next,
+      arith::ConstantIndexOp::create(builder, chosen.loop.getLoc(), 0));
+  for (vector::LoadOp read : chosen.reads) {
+    builder.setInsertionPoint(read);
+    ask(read, number, read.getIndices().back());
   }
 }
 
@@ -361,7 +383,8 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     });
     for (Chosen &chosen : choices) {
       remark(RemarkKind::Applied, chosen.loop.getLoc(), passName,
-             "row that data choose next asked for")
+             "row that data choose later asked for")
+          << arg("ahead", getRowsAhead(chosen.rowBytes))
           << arg("row-bytes", chosen.rowBytes) << arg("bytes", chosen.bytes)
           << arg("lines", chosen.reads.size());
       apply(chosen);

@@ -6,7 +6,7 @@
 // one over a row (@first), operands that fit the cache (@small), rows that do not fit a
 // quarter of it (@long), operands that are written (@written) and rows at unknown
 // distances (@dynamic) stay. A second run changes nothing. A loop along a row that
-// data choose asks for the row of the next iteration, the last for its own again, by a
+// data choose asks for a row 4 KiB of rows later, the last for their last again, by a
 // number computed from the same loads and arithmetic (@chosen, rows two apart, numbers
 // three apart); numbers that change along the row (@along), from memory that the nest writes
 // (@changing), divisions that might trap (@divided), short rows (@short) and small
@@ -21,8 +21,9 @@
 
 // RANGE: cache-size-kib {{.*}}16 {{.*}}1048576
 
-// 1024 rows two apart from 1 on end with 2047.
-//       CHECK: #[[$LAST:.+]] = affine_map<(d0) -> (d0 + 2, 2047)>
+// 1024 rows two apart from 1 on end with 2047; four of them have 4 KiB.
+//       CHECK: #[[$NEXT:.+]] = affine_map<(d0) -> (d0 + 8, 2047)>
+//       CHECK: #[[$LATER:.+]] = affine_map<(d0) -> (d0 + 16, 2047)>
 
 // Rows of 4 KiB and 4 MiB in all; the cache has 512 KiB.
 // CHECK-LABEL: func @softmax
@@ -249,16 +250,21 @@ func.func @dynamic(%x: memref<1024x?xf32>, %o: memref<1024x?xf32> {polynest.resu
 // CHECK-LABEL: func @chosen
 //  CHECK-SAME: (%[[T:[^:]+]]: memref<4096x256xf32>, %[[N:[^:]+]]: memref<6144xi64>
 //       CHECK: affine.for %[[I:.+]] = 1 to 2048 step 2
-//       CHECK:   %[[NEXT:.+]] = affine.min #[[$LAST]](%[[I]])
+//       CHECK:   %[[NEXT:.+]] = affine.min #[[$NEXT]](%[[I]])
 //       CHECK:   %[[AT:.+]] = arith.muli %[[NEXT]], %
 //       CHECK:   %[[M:.+]] = memref.load %[[N]][%[[AT]]]
 //       CHECK:   %[[S:.+]] = arith.addi %[[M]], %
 //       CHECK:   %[[R:.+]] = arith.index_cast %[[S]]
+//       CHECK:   %[[LATER:.+]] = affine.min #[[$LATER]](%[[I]])
+//       CHECK:   arith.muli %[[LATER]], %
+//       CHECK:   %[[L:.+]] = arith.index_cast
+//       CHECK:   %[[ZERO:.+]] = arith.constant 0 : index
+//  CHECK-NEXT:   memref.prefetch %[[T]][%[[L]], %[[ZERO]]], read, locality<2>, data
 //       CHECK:   affine.for %[[J:.+]] = 0 to 256 step 16
 //       CHECK:     memref.prefetch %[[T]][%[[R]], %[[J]]], read, locality<2>, data
 //  CHECK-NEXT:     vector.load %[[T]][%{{.+}}, %[[J]]]
 //       CHECK: return
-//      REMARK: row that data choose next asked for
+//      REMARK: ahead=4, {{.+}}row that data choose later asked for
 func.func @chosen(%t: memref<4096x256xf32>, %n: memref<6144xi64>, %o: memref<2048x256xf32> {polynest.result}) attributes {polynest.entry} {
   %one = arith.constant 1 : i64
   affine.for %i = 1 to 2048 step 2 {
