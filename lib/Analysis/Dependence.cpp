@@ -1226,11 +1226,11 @@ static bool forEachDependence(
 }
 
 bool DependenceAnalysis::loopIsParallel(AffineForOp loop, std::string *reason,
-                                        bool ignoreReductions) {
+                                        bool ignoreReductions, unsigned scans) {
   SmallVector<Reduction, 2> reductions;
   if (ignoreReductions)
     reductions = carriedReductions(loop, accessesOf(loop));
-  unsigned numIterArgs = 0;
+  unsigned numIterArgs = scans;
   SmallPtrSet<Operation *, 4> exempt;
   for (const Reduction &reduction : reductions) {
     numIterArgs += reduction.iterArg.has_value();
@@ -1822,6 +1822,23 @@ SmallVector<Reduction, 2> carriedReductions(AffineForOp loop) {
   SmallVector<Access, 8> accesses;
   collectAccesses(loop, accesses);
   return carriedReductions(loop, accesses);
+}
+
+std::optional<Reduction> matchScan(AffineForOp loop, unsigned number) {
+  BlockArgument carried = loop.getRegionIterArgs()[number];
+  Operation *op = loop.getYieldedValues()[number].getDefiningOp();
+  if (!op || !carried.hasOneUse() || op->getBlock() != loop.getBody())
+    return std::nullopt;
+  std::optional<Combiner> combiner = getCombiner(op);
+  if (!combiner || combiner->places.size() != 2 ||
+      !llvm::is_contained(op->getOperands(), carried))
+    return std::nullopt;
+  Reduction scan;
+  scan.kind = combiner->kind;
+  scan.iterArg = number;
+  scan.combiner = op;
+  scan.value = op->getOperand(op->getOperand(0) == carried ? 1 : 0);
+  return scan;
 }
 
 } // namespace polynest

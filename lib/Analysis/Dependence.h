@@ -115,10 +115,11 @@ public:
   /// True if no dependence is carried by the loop and it has no iter_args
   /// (those are reported by `carriedReductions`). With `ignoreReductions`,
   /// recognized reductions do not count, neither iter_args nor those in
-  /// memory. `reason` gets why not.
+  /// memory, nor do `scans` further iter_args, which are the caller's affair.
+  /// `reason` gets why not.
   bool loopIsParallel(mlir::affine::AffineForOp loop,
                       std::string *reason = nullptr,
-                      bool ignoreReductions = false);
+                      bool ignoreReductions = false, unsigned scans = 0);
 
   /// True if the order of the band's loops may be changed so that loop
   /// perm[k] of the old band becomes loop k of the new one. The band must be
@@ -195,6 +196,12 @@ carriedReductions(mlir::affine::AffineForOp loop);
 llvm::SmallVector<Reduction, 2>
 carriedReductions(mlir::affine::AffineForOp loop,
                   llvm::ArrayRef<Access> accesses);
+
+/// The iter_args value of that number where one operation of the body combines
+/// it with another value, for the next iteration and for all else that uses it:
+/// each iteration shows what has been combined so far. None for subtractions.
+std::optional<Reduction> matchScan(mlir::affine::AffineForOp loop,
+                                   unsigned number);
 
 } // namespace polynest
 

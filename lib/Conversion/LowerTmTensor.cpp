@@ -212,9 +212,33 @@ static SmallVector<Value> withIndex(ValueRange outer, int64_t dimension,
   return position;
 }
 
+/// What the body, where it is one operation on its arguments, makes any value
+/// of that value with, bit for bit; none if that is not known.
+static TypedAttr getNeutral(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  Operation &first = block.front();
+  if (block.getOperations().size() != 2 || first.getNumOperands() != 2 ||
+      first.getNumResults() != 1 ||
+      first.getOperand(0) == first.getOperand(1) ||
+      !llvm::is_contained(first.getOperands(), block.getArgument(0)) ||
+      !llvm::is_contained(first.getOperands(), block.getArgument(1)) ||
+      block.back().getOperand(0) != first.getResult(0))
+    return {};
+  Type type = first.getResult(0).getType();
+  if (isa<arith::AddIOp, arith::MulIOp>(first))
+    return IntegerAttr::get(type, isa<arith::MulIOp>(first));
+  if (!isa<arith::AddFOp, arith::MulFOp>(first))
+    return {};
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
+  return FloatAttr::get(type, isa<arith::MulFOp>(first)
+                                  ? APFloat::getOne(semantics)
+                                  : APFloat::getZero(semantics, true));
+}
+
 /// Along the dimension the running value is carried; the accumulator gets the
-/// last one. An inclusive scan starts from the first element, an exclusive one
-/// from the accumulator.
+/// last one. An inclusive scan starts from the first element, or from what
+/// changes nothing, an exclusive one from the accumulator.
 static SmallVector<Value> lowerScan(OpBuilder &b, Operation *op) {
   Location loc = op->getLoc();
   Value input = op->getOperand(0);
@@ -224,19 +248,23 @@ static SmallVector<Value> lowerScan(OpBuilder &b, Operation *op) {
   Value length = sizes[dimension];
   sizes.erase(sizes.begin() + dimension);
   Value zero = constantIndex(b, loc, 0);
+  TypedAttr neutral = inclusive ? getNeutral(op) : TypedAttr();
   return buildLoops(
       b, loc, sizes, {op->getOperand(1), op->getOperand(2)},
       [&](OpBuilder &outer, ValueRange batch, ValueRange tensors) {
         Value start = tensor::ExtractOp::create(outer, loc, tensors[1], batch);
+        Value begin = start;
+        if (neutral)
+          begin = arith::ConstantOp::create(outer, loc, neutral);
         SmallVector<Value> line = buildLoops(
-            outer, loc, length, {tensors[0], start},
+            outer, loc, length, {tensors[0], begin},
             [&](OpBuilder &inner, ValueRange iv,
                 ValueRange carried) -> SmallVector<Value> {
               SmallVector<Value> at = withIndex(batch, dimension, iv[0]);
               Value element = tensor::ExtractOp::create(inner, loc, input, at);
               Value next = cloneBody(inner, op, {carried[1], element});
-              Value shown = carried[1];
-              if (inclusive) {
+              Value shown = inclusive ? next : carried[1];
+              if (inclusive && !neutral) {
                 Value first = arith::CmpIOp::create(
                     inner, loc, arith::CmpIPredicate::eq, iv[0], zero);
                 next =
@@ -247,8 +275,13 @@ static SmallVector<Value> lowerScan(OpBuilder &b, Operation *op) {
                   tensor::InsertOp::create(inner, loc, shown, carried[0], at);
               return {out, next};
             });
-        Value last =
-            tensor::InsertOp::create(outer, loc, line[1], tensors[1], batch);
+        Value last = line[1];
+        if (neutral) {
+          Value isEmpty = arith::CmpIOp::create(
+              outer, loc, arith::CmpIPredicate::eq, length, zero);
+          last = arith::SelectOp::create(outer, loc, isEmpty, start, last);
+        }
+        last = tensor::InsertOp::create(outer, loc, last, tensors[1], batch);
         return SmallVector<Value>{line[0], last};
       });
 }

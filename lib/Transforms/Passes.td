@@ -855,12 +855,17 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     Where lanes stand in different rows and a loop inside moves along the rows,
     `width` iterations of that loop are made at once: each row is loaded (or
     stored) as one vector and the square of them turned in registers. This is
-    how transposes and sums along rows run. Where lanes of wider elements leave
+    how transposes and products so far run. Where lanes of wider elements leave
     rows of half a register, as in sums of f32 in f64, twice as many iterations
     turn two squares at once. Where both loops are independent and
     something else is contiguous along the lanes, they trade places if that turns
     fewer squares, and what is stored goes on along its rows: 2 KiB of each, for a
     line of what is read across, before the next rows.
+
+    A value that a loop carries and shows in each iteration, such as a sum so far,
+    is combined within each vector first, in as many steps as the number of lanes
+    has bits, so that a vector waits for the one before it during one operation.
+    Products so far stay in order: parts of them may overflow where a zero comes first.
 
     Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost

@@ -9,19 +9,19 @@
 // Legal when: the loop carries no dependence (loopIsParallel), or only
 // reductions of iter_args with an associative and commutative operation, whose
 // order of accumulation is free (numerics (a); products summed there become
-// fused, numerics (b)); bounds and conditions inside do not depend on it; all
-// that depends on it is elementwise, a load, a store (of whole rows, where data
-// choose them), an assertion, or a select of values that may be computed
-// without asking. A vector is moved back only where running an iteration twice
-// changes nothing. Profitable when: the cost of the vector code, counted in
-// operations with memory accesses weighed by how their lanes lie (contiguous 1,
-// strided s in one row 2 s - 1, lane by lane 2 an element), is below that of
-// the scalar code with its own loops vectorized at best. One choice for each
-// nest, by dynamic programming over the tree of loops. Limits: one upper bound
-// that is not a whole number of vectors away; no masks; conditions that depend
-// on the loop only without memory accesses.
-// Cost: operations of the nest times its depth; one dependence question a loop
-// that would be worth it.
+// fused, numerics (b)), and scans with one, which show it in each iteration;
+// bounds and conditions inside do not depend on it; all that depends on it is
+// elementwise, a load, a store (of whole rows, where data choose them), an
+// assertion, or a select of values that may be computed without asking. A
+// vector is moved back only where running an iteration twice changes nothing.
+// Profitable when: the cost of the vector code, counted in operations with
+// memory accesses weighed by how their lanes lie (contiguous 1, strided s in
+// one row 2 s - 1, lane by lane 2 an element), is below that of the scalar code
+// with its own loops vectorized at best. One choice for each nest, by dynamic
+// programming over the tree of loops. Limits: one upper bound that is not a
+// whole number of vectors away; no masks; conditions that depend on the loop
+// only without memory accesses. Cost: operations of the nest times its depth;
+// one dependence question a loop that would be worth it.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -114,20 +114,35 @@ static void collectAccumulations(Operation *root, Accumulations &sums) {
         }
       }
     }
+    for (unsigned i = 0, e = loop.getNumResults(); i < e; ++i)
+      if (std::optional<Reduction> scan = matchScan(loop, i))
+        sums.insert({scan->combiner, nullptr});
   });
 }
 
-/// The reductions of all values the loop carries, in their order; false if one
-/// is none.
-static bool matchReductions(AffineForOp loop,
-                            SmallVectorImpl<Reduction> &reductions) {
+/// The reductions and scans of all values the loop carries, in their order;
+/// false if one is neither. Scans of products stay in order: parts of them may
+/// overflow where a zero comes first.
+static bool matchReductions(AffineForOp loop, LaneFacts &facts) {
   // Those in memory, for which accesses are needed, are not values.
-  for (Reduction &reduction : carriedReductions(loop, /*accesses=*/{}))
-    if (reduction.iterArg && reduction.combiner &&
-        VectorType::isValidElementType(
-            loop.getResult(*reduction.iterArg).getType()))
-      reductions.push_back(reduction);
-  return reductions.size() == loop.getNumResults();
+  SmallVector<Reduction, 2> found = carriedReductions(loop, /*accesses=*/{});
+  for (unsigned i = 0, e = loop.getNumResults(); i < e; ++i) {
+    if (!VectorType::isValidElementType(loop.getResult(i).getType()))
+      return false;
+    auto reduction = llvm::find_if(found, [&](const Reduction &reduction) {
+      return reduction.iterArg == i && reduction.combiner;
+    });
+    if (reduction != found.end()) {
+      facts.reductions.push_back(*reduction);
+      continue;
+    }
+    std::optional<Reduction> scan = matchScan(loop, i);
+    if (!scan || scan->kind == arith::AtomicRMWKind::mulf)
+      return false;
+    facts.reductions.push_back(*scan);
+    facts.scans.insert(scan->combiner);
+  }
+  return true;
 }
 
 /// One round of spreading "may differ between lanes" through a block; true if
@@ -295,7 +310,7 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
     return "step is 0";
   if (isMarked(loop))
     return "vectorized already";
-  if (!matchReductions(loop, facts.reductions))
+  if (!matchReductions(loop, facts))
     return "loop carries a value that is no reduction";
   facts.varying.insert(loop.getInductionVar());
   for (BlockArgument argument : loop.getRegionIterArgs())
@@ -449,6 +464,10 @@ double CostModel::ofOp(Operation *op) const {
   double vectors = 0;
   for (Type type : op->getResultTypes())
     vectors = std::max(vectors, registersOf(type));
+  if (facts.scans.contains(op))
+    // A shuffle and a combination a step, and three to go on.
+    return std::max(vectors * (2 * llvm::Log2_32(lattice.width) + 3),
+                    double(machine.fmaLatency));
   if (sums.contains(op))
     // One chain each interleaved vector: bound by latency or by ports.
     return std::max(vectors / machine.fmaPorts,
@@ -1025,7 +1044,8 @@ void NestPlanner::consider(LoopNode &node) {
   }
   // Reductions in memory are excluded by now: they store to one location.
   if (!dependences.loopIsParallel(loop, &node.whyNot,
-                                  /*ignoreReductions=*/true)) {
+                                  /*ignoreReductions=*/true,
+                                  base.facts.scans.size())) {
     node.plan.reset();
     return;
   }

@@ -694,6 +694,26 @@ static SmallVector<Value> narrowTogether(OpBuilder &builder, Location loc,
   return results;
 }
 
+/// Each lane of the vector combined with all lanes before it, in as many steps
+/// as their number has bits: the second of two runs of lanes takes in the last
+/// lane of the first, and the first what changes nothing.
+static Value combineSoFar(OpBuilder &builder, Location loc,
+                          arith::AtomicRMWKind kind, Value vector) {
+  int64_t lanes = getLanes(vector);
+  for (int64_t run = 1; run < lanes; run *= 2) {
+    Value idle = isIdempotent(kind)
+                     ? vector
+                     : makeIdentity(builder, loc, kind,
+                                    cast<VectorType>(vector.getType()));
+    Value before =
+        pickLanes(builder, loc, vector, idle, lanes, [&](int64_t lane) {
+          return lane & run ? lane / run * run - 1 : lanes + lane;
+        });
+    vector = arith::getReductionOp(kind, builder, loc, before, vector);
+  }
+  return vector;
+}
+
 //===----------------------------------------------------------------------===//
 // One stage
 //===----------------------------------------------------------------------===//
@@ -760,6 +780,7 @@ private:
   void emitIf(OpBuilder &builder, Operation *op);
   void emitSelects(OpBuilder &builder, scf::IfOp op);
   void emitFma(OpBuilder &builder, Operation *sum, Operation *product);
+  void emitScan(OpBuilder &builder, Operation *op);
   void emitElementwise(OpBuilder &builder, Operation *op);
 
   const LaneFacts &facts;
@@ -769,6 +790,8 @@ private:
   LaneLattice lattice;
   IRMapping scalars;
   DenseMap<Value, Values> vectors;
+  /// What scans hand to the next iteration, by combiner, in all lanes.
+  DenseMap<Operation *, Value> soFar;
   /// Inside a loop of squares: what each of its accesses moves, by interleaved
   /// vector and iteration, and the iteration that is written now.
   struct Square {
@@ -1332,6 +1355,31 @@ void StageEmitter::emitFma(OpBuilder &builder, Operation *sum,
   vectors[sum->getResult(0)] = result;
 }
 
+/// Each vector's lanes are combined by themselves first, so that a vector waits
+/// for the one before it during one operation.
+void StageEmitter::emitScan(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  const Reduction &scan = *llvm::find_if(
+      facts.reductions, [&](const Reduction &r) { return r.combiner == op; });
+  Value carried = AffineForOp(cast<AffineForOp>(op->getParentOp()))
+                      .getRegionIterArgs()[*scan.iterArg];
+  // All of its vectors are the same.
+  Value before = vectorsOf(builder, loc, carried).front();
+  Values parts;
+  for (Value part : vectorsOf(builder, loc, scan.value))
+    parts.push_back(combineSoFar(builder, loc, scan.kind, part));
+  Values result;
+  for (Value part : parts) {
+    Value all = pickLanes(builder, loc, part, part, width,
+                          [&](int64_t) { return int64_t(width) - 1; });
+    result.push_back(
+        arith::getReductionOp(scan.kind, builder, loc, before, part));
+    before = arith::getReductionOp(scan.kind, builder, loc, before, all);
+  }
+  vectors[op->getResult(0)] = result;
+  soFar[op] = before;
+}
+
 void StageEmitter::emitElementwise(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   SmallVector<Values> operands;
@@ -1388,6 +1436,8 @@ void StageEmitter::emitOp(OpBuilder &builder, Operation *op) {
     return emitIndirectLoad(builder, load);
   if (Operation *product = facts.products.lookup(op))
     return emitFma(builder, op, product);
+  if (facts.scans.contains(op))
+    return emitScan(builder, op);
   emitElementwise(builder, op);
 }
 
@@ -1401,8 +1451,14 @@ SmallVector<Value> StageEmitter::emitBody(OpBuilder &builder, AffineForOp loop,
   scalars.map(loop.getInductionVar(), iv);
   bindExpanded(loop.getRegionIterArgs(), accumulators);
   emitBlock(builder, *loop.getBody());
-  return expand(builder, loop.getLoc(), loop.getYieldedValues(),
-                loop.getRegionIterArgs());
+  SmallVector<Value> results =
+      expand(builder, loop.getLoc(), loop.getYieldedValues(),
+             loop.getRegionIterArgs());
+  for (const Reduction &reduction : facts.reductions)
+    if (Value all = soFar.lookup(reduction.combiner))
+      std::fill_n(results.begin() + *reduction.iterArg * interleave, interleave,
+                  all);
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
@@ -1547,8 +1603,9 @@ void vectorizeLoop(const VectorPlan &plan) {
     for (auto [reduction, vector, scalar] :
          llvm::zip_equal(plan.facts.reductions, wide, scalars)) {
       auto type = VectorType::get(int64_t(stage.width), scalar.getType());
+      bool isScan = plan.facts.scans.contains(reduction.combiner);
       Value neutral =
-          isIdempotent(reduction.kind)
+          isIdempotent(reduction.kind) || isScan
               ? vector::BroadcastOp::create(builder, loc, type, scalar)
                     .getResult()
               : makeIdentity(builder, loc, reduction.kind, type);
@@ -1568,6 +1625,11 @@ void vectorizeLoop(const VectorPlan &plan) {
         });
     made.push_back(newLoop);
     for (unsigned r = 0; r < wide.size(); ++r) {
+      if (plan.facts.scans.contains(plan.facts.reductions[r].combiner)) {
+        scalars[r] = vector::ExtractOp::create(
+            builder, loc, newLoop.getResult(r * stage.interleave), int64_t(0));
+        continue;
+      }
       ValueRange parts =
           newLoop.getResults().slice(r * stage.interleave, stage.interleave);
       SmallVector<Value> vectors(parts);

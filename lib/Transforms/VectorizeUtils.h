@@ -90,6 +90,8 @@ struct LaneFacts {
   llvm::DenseSet<mlir::Operation *> fusedProducts;
   /// One entry for each iter_args value of the loop, in their order.
   llvm::SmallVector<Reduction, 2> reductions;
+  /// The combiners of those that each iteration shows what was combined so far.
+  llvm::DenseSet<mlir::Operation *> scans;
   /// Loops inside whose rows may be turned in registers, to the accesses of
   /// theirs that move along a row while lanes stand in different rows.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 4>>

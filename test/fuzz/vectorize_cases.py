@@ -8,6 +8,7 @@ form is checked too, so that a wrong expectation shows.
 """
 
 import ctypes
+import itertools
 import math
 import struct
 import sys
@@ -35,6 +36,20 @@ def reduction(size, op):
         %%r = arith.%s %%b, %%a : f32
         affine.store %%r, %%B[0] : memref<1xf32>
       } return }""" % (size, size, size, op))
+
+
+def so_far(size, op, start):
+    """Each element combined with all before it, and the last of them."""
+    return ("""(%%A: memref<%dxf32>, %%B: memref<%dxf32> {polynest.result},
+        %%C: memref<1xf32> {polynest.result}) {
+      %%z = arith.constant %s : f32
+      %%r = affine.for %%i = 0 to %d iter_args(%%s = %%z) -> f32 {
+        %%a = affine.load %%A[%%i] : memref<%dxf32>
+        %%t = arith.%s %%s, %%a : f32
+        affine.store %%t, %%B[%%i] : memref<%dxf32>
+        affine.yield %%t : f32 }
+      affine.store %%r, %%C[0] : memref<1xf32>
+      return }""" % (size, size, start, size, size, op, size))
 
 
 def cases():
@@ -91,6 +106,19 @@ def cases():
       affine.store %r, %O[0] : memref<1xf32>
       return }""", [([8.0], [7.0]), ([1.0, -2.0, 2.0, -1.0, 4.0],) * 2,
                     ([0.0], [7.0])])
+    # What was combined so far, in vectors and in what is left over.
+    for size in (1, 7, 8, 9, 16, 17, 33, 64, 71, 131, 192):
+        values = [float(n * 5 % 17 - 8) for n in range(size)]
+        sums = list(itertools.accumulate(values, initial=3.0))[1:]
+        yield ("sums_so_far_%d" % size, so_far(size, "addf", "3.0"),
+               [(values, values), ([9.0] * size, sums), ([9.0], sums[-1:])])
+        values = [-0.0] * (size - 1) + [INF]
+        yield ("zeros_so_far_%d" % size, so_far(size, "addf", "-0.0"),
+               [(values, values), ([9.0] * size, values), ([9.0], [INF])])
+        values = [NAN if n == size // 2 else float(-n) for n in range(size)]
+        most = [0.0] * (size // 2) + [NAN] * (size - size // 2)
+        yield ("maxima_so_far_%d" % size, so_far(size, "maximumf", "-5.0"),
+               [(values, values), ([9.0] * size, most), ([9.0], [NAN])])
     # Zeros of both signs and NaN, in vectors and in what is left over.
     for size in (1, 7, 8, 9, 16, 17, 33):
         left = [(-0.0, 0.0, NAN, 1.0, -0.0)[n % 5] for n in range(size)]

@@ -233,8 +233,20 @@ def test_sums_so_far_by_lines():
         assert torch.equal(f(x), torch.cumsum(x, -1))
 
 
+def test_sums_so_far_of_one_row():
+    """In lanes along the row; products stay in order."""
+    for count in (1, 7, 63, 64, 65, 4099, 70_001):
+        for dtype in (torch.float32, torch.float64, torch.int32, torch.int64):
+            x = numbers(count, edges=False).mul(4).round().to(dtype)
+            f = compiled(lambda x: torch.cumsum(x, 0, dtype=x.dtype))
+            assert torch.equal(f(x), torch.cumsum(x, 0, dtype=dtype))
+    x = torch.tensor([0.0, 1e30, 1e30] * 30)
+    f = compiled(lambda x: torch.cumprod(x, 0))
+    same_bits(f(x), torch.cumprod(x, 0))
+
+
 def test_chosen_rows_that_are_asked_for():
-    """A table beyond the cache: the row of the next iteration is asked for."""
+    """A table beyond the cache: a row of a later iteration is asked for."""
     def rows(table, i):
         return table[i]
 

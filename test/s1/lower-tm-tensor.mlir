@@ -1,5 +1,7 @@
-// Properties: an inclusive scan starts from the first element and carries the
-// value along its dimension (@scan); an exclusive one from the accumulator
+// Properties: an inclusive scan carries its value along its dimension from what
+// changes nothing (@scan), or from the first element where that is not known
+// (@scan_any), and leaves the accumulator where there is none; an exclusive one
+// begins with the accumulator
 // (@exclusive); a sort merges runs of doubling length (@sort); a scatter asserts
 // its indices and applies the body (@scatter).
 // RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor | FileCheck %s
@@ -21,12 +23,14 @@
 // CHECK-LABEL: func @scan
 //  CHECK-SAME: (%[[X:.+]]: tensor<3x5xf32>, %[[O:.+]]: tensor<3x5xf32>, %[[A:.+]]: tensor<3xf32>)
 //       CHECK: scf.for %[[I:.+]] = {{.+}} iter_args(%[[T:.+]] = %[[O]], %[[S:.+]] = %[[A]])
-//       CHECK: scf.for %[[K:.+]] = {{.+}} iter_args(%[[U:.+]] = %[[T]], %[[C:.+]] = %{{.+}}) -> (tensor<3x5xf32>, f32)
+//       CHECK: %[[A0:.+]] = tensor.extract %[[S]][%[[I]]]
+//       CHECK: %[[Z:.+]] = arith.constant -0.000000e+00 : f32
+//       CHECK: %[[L:.+]]:2 = scf.for %[[K:.+]] = {{.+}} iter_args(%[[U:.+]] = %[[T]], %[[C:.+]] = %[[Z]]) -> (tensor<3x5xf32>, f32)
 //  CHECK-NEXT: %[[E:.+]] = tensor.extract %[[X]][%[[I]], %[[K]]]
-//       CHECK: %[[N:.+]] = arith.addf %[[C]], %[[E]]
-//       CHECK: %[[F:.+]] = arith.cmpi eq, %[[K]]
-//  CHECK-NEXT: %[[V:.+]] = arith.select %[[F]], %[[E]], %[[N]]
-//  CHECK-NEXT: tensor.insert %[[V]] into %[[U]][%[[I]], %[[K]]]
+//  CHECK-NEXT: %[[N:.+]] = arith.addf %[[C]], %[[E]]
+//  CHECK-NEXT: tensor.insert %[[N]] into %[[U]][%[[I]], %[[K]]]
+//       CHECK: %[[LAST:.+]] = arith.select %{{.+}}, %[[A0]], %[[L]]#1
+//  CHECK-NEXT: tensor.insert %[[LAST]] into %[[S]][%[[I]]]
 func.func @scan(%x: tensor<3x5xf32>, %o: tensor<3x5xf32>, %a: tensor<3xf32>)
     -> (tensor<3x5xf32>, tensor<3xf32>) {
   %r:2 = "tm_tensor.scan"(%x, %o, %a) <{dimension = 1 : i64, inclusive = true,
@@ -37,6 +41,26 @@ func.func @scan(%x: tensor<3x5xf32>, %o: tensor<3x5xf32>, %a: tensor<3xf32>)
   }) : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3xf32>)
     -> (tensor<3x5xf32>, tensor<3xf32>)
   return %r#0, %r#1 : tensor<3x5xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func @scan_any
+//  CHECK-SAME: (%[[X:.+]]: tensor<5xf32>, %[[O:.+]]: tensor<5xf32>, %[[A:.+]]: tensor<f32>)
+//       CHECK: scf.for %[[K:.+]] = {{.+}} iter_args(%[[U:.+]] = %[[O]], %[[C:.+]] = %{{.+}}) -> (tensor<5xf32>, f32)
+//  CHECK-NEXT: %[[E:.+]] = tensor.extract %[[X]][%[[K]]]
+//       CHECK: %[[N:.+]] = math.powf %[[C]], %[[E]]
+//       CHECK: %[[F:.+]] = arith.cmpi eq, %[[K]]
+//  CHECK-NEXT: %[[V:.+]] = arith.select %[[F]], %[[E]], %[[N]]
+//  CHECK-NEXT: tensor.insert %[[V]] into %[[U]][%[[K]]]
+func.func @scan_any(%x: tensor<5xf32>, %o: tensor<5xf32>, %a: tensor<f32>)
+    -> (tensor<5xf32>, tensor<f32>) {
+  %r:2 = "tm_tensor.scan"(%x, %o, %a) <{dimension = 0 : i64, inclusive = true,
+      operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = math.powf %p, %q : f32
+    "tm_tensor.yield"(%s) : (f32) -> ()
+  }) : (tensor<5xf32>, tensor<5xf32>, tensor<f32>)
+    -> (tensor<5xf32>, tensor<f32>)
+  return %r#0, %r#1 : tensor<5xf32>, tensor<f32>
 }
 
 // CHECK-LABEL: func @exclusive

@@ -1,6 +1,7 @@
 // Properties: a loop stays scalar, with the reason remarked, if it carries a
 // dependence (@carried), if another memref may share storage with what it
-// writes (@alias, @view), if it carries a value that is no reduction (@scan), if
+// writes (@alias, @view), if it carries a value that is no reduction (@before)
+// or shows products so far, of which parts may overflow (@products), if
 // inner bounds (@triangle) or conditions (@padding) depend on it, if it holds
 // operations with effects (@call) or without vectors (@complex), if all
 // iterations store to one place (@last), if lane by lane accesses cost more than
@@ -49,16 +50,32 @@ func.func @view(%A: memref<9xf32>) {
   return
 }
 
-// CHECK-LABEL: func @scan
+// CHECK-LABEL: func @before
 //   CHECK-NOT: vector
 //       CHECK: return
 //      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
 // REMARK-SAME: carries a value that is no reduction
-func.func @scan(%A: memref<64xf32>, %B: memref<64xf32> {polynest.result},
-                %x: f32) {
+func.func @before(%A: memref<64xf32>, %B: memref<64xf32> {polynest.result},
+                  %x: f32) {
   %r = affine.for %i = 0 to 64 iter_args(%s = %x) -> f32 {
     %a = affine.load %A[%i] : memref<64xf32>
     %t = arith.addf %s, %a : f32
+    affine.store %s, %B[%i] : memref<64xf32>
+    affine.yield %t : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @products
+//   CHECK-NOT: vector
+//       CHECK: return
+//      REMARK: vectorize-nests-decline.mlir:[[# @LINE + 4]]:
+// REMARK-SAME: carries a value that is no reduction
+func.func @products(%A: memref<64xf32>, %B: memref<64xf32> {polynest.result},
+                    %x: f32) {
+  %r = affine.for %i = 0 to 64 iter_args(%s = %x) -> f32 {
+    %a = affine.load %A[%i] : memref<64xf32>
+    %t = arith.mulf %s, %a : f32
     affine.store %t, %B[%i] : memref<64xf32>
     affine.yield %t : f32
   }

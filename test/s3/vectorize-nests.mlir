@@ -8,8 +8,8 @@
 // (@gather), conditions (@uniform_if, @select), narrow types (@narrow) and bounds
 // with a minimum (@tile); rows that data choose (@gather_rows, @scatter_rows), assertions
 // (@assert_lanes) and squares turned in registers (@turned); no rest where bounds
-// are multiples of so many vectors (@whole), or of fewer (@fewer); a second run
-// changes nothing.
+// are multiples of so many vectors (@whole), or of fewer (@fewer); what was combined
+// so far in lanes (@sums_so_far); a second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -736,7 +736,7 @@ func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
     affine.for %j = 1 to 40 iter_args(%a = %zero) -> f32 {
       %x = affine.load %X[%i, %j - 1] : memref<32x40xf32>
       %e = math.exp %x : f32
-      %s = arith.addf %a, %e : f32
+      %s = arith.mulf %a, %e : f32
       affine.store %s, %X[%i, %j] : memref<32x40xf32>
       affine.yield %s : f32
     }
@@ -747,7 +747,7 @@ func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
       cf.assert %ok, "too many"
       %x = affine.load %A[%i, %j] : memref<32x40xf32>
       %e = math.exp %x : f32
-      %s = arith.addf %a, %e : f32
+      %s = arith.mulf %a, %e : f32
       affine.store %s, %Z[%i, %j] : memref<32x40xf32>
       affine.yield %s : f32
     }
@@ -756,7 +756,7 @@ func.func @not_turned(%X: memref<32x40xf32> {polynest.mutable}, %n: index,
     affine.for %j = 0 to 40 step 2 iter_args(%a = %zero) -> f32 {
       %x = affine.load %A[%i, %j] : memref<32x40xf32>
       %e = math.exp %x : f32
-      %s = arith.addf %a, %e : f32
+      %s = arith.mulf %a, %e : f32
       affine.store %s, %Z[%i, %j] : memref<32x40xf32>
       affine.yield %s : f32
     }
@@ -880,5 +880,37 @@ func.func @two_sums(%X: memref<2x64xf32>, %Y: memref<2xf32> {polynest.result}) {
   }
   affine.store %r#0, %Y[0] : memref<2xf32>
   affine.store %r#1, %Y[1] : memref<2xf32>
+  return
+}
+
+// Runs of 1, 2 and 4 lanes hand their last to the run behind them; what came
+// before all of the vector is added to all lanes, and to the last one for the next
+// vector. 67 = 8 * 8 + 3: the rest goes on from one of the lanes.
+// CHECK-LABEL: func @sums_so_far
+//  CHECK-SAME: (%[[X:.+]]: memref<67xf32>, %[[Y:.+]]: memref<67xf32> {{.+}}, %[[A:.+]]: f32)
+//       CHECK: %[[N:.+]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
+//       CHECK: %[[B:.+]] = vector.broadcast %[[A]] : f32 to vector<8xf32>
+//       CHECK: %[[V:.+]] = affine.vector_load %[[X]][0]
+//       CHECK: %[[P1:.+]] = vector.shuffle %[[V]], %[[N]] [8, 0, 10, 2, 12, 4, 14, 6]
+//  CHECK-NEXT: %[[S1:.+]] = arith.addf %[[P1]], %[[V]]
+//  CHECK-NEXT: %[[P2:.+]] = vector.shuffle %[[S1]], %[[N]] [8, 9, 1, 1, 12, 13, 5, 5]
+//  CHECK-NEXT: %[[S2:.+]] = arith.addf %[[P2]], %[[S1]]
+//  CHECK-NEXT: %[[P3:.+]] = vector.shuffle %[[S2]], %[[N]] [8, 9, 10, 11, 3, 3, 3, 3]
+//  CHECK-NEXT: %[[S3:.+]] = arith.addf %[[P3]], %[[S2]]
+//       CHECK: %[[L:.+]] = vector.shuffle %[[S3]], %[[S3]] [7, 7, 7, 7, 7, 7, 7, 7]
+//  CHECK-NEXT: %[[R:.+]] = arith.addf %[[B]], %[[S3]]
+//  CHECK-NEXT: %[[C:.+]] = arith.addf %[[B]], %[[L]]
+//       CHECK: affine.vector_store %[[R]], %[[Y]][0]
+//       CHECK: vector.extract %{{.+}}[0] : f32 from vector<8xf32>
+//       CHECK: affine.store %{{.+}}, %[[Y]][66]
+//       CHECK: return
+func.func @sums_so_far(%X: memref<67xf32>, %Y: memref<67xf32> {polynest.result},
+                       %x: f32) {
+  affine.for %i = 0 to 67 iter_args(%s = %x) -> f32 {
+    %a = affine.load %X[%i] : memref<67xf32>
+    %t = arith.addf %s, %a : f32
+    affine.store %t, %Y[%i] : memref<67xf32>
+    affine.yield %t : f32
+  }
   return
 }
