@@ -669,7 +669,7 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
 }
 
 def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
-  let summary = "Ask for the next row while this one is computed with or read";
+  let summary = "Ask for the next row, or page, while this one is computed with";
   let description = [{
     In a nest that goes over each row of an operand several times, a later loop
     that reads it again and computes functions of it asks for the same places of
@@ -677,6 +677,11 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     stand still meanwhile. Where no loop computes functions, the last one that
     reads the row again does. For operands that are larger than the core's own
     cache, with rows of up to a quarter of it, that the nest does not write.
+
+    A loop that computes functions of vectors that no earlier loop has read asks
+    for what it reads a page later, where that goes on for some pages and the
+    operand is larger than the cache: what the hardware fetches ahead of a stream
+    ends with each page.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
     in a later iteration of a loop whose bounds are constant, 4 KiB of rows ahead or
@@ -687,6 +692,9 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
 
     Before: `for i { for j { m = max(m, X[i,j]) }  for j { .. exp(X[i,j] - m) } }`
     After:  `.. for j { prefetch X[i+1,j]  .. exp(X[i,j] - m) }`
+
+    Before: `for i { for j step 16 { .. erf(X[i,j..]) } }`
+    After:  `for i { for j step 16 { prefetch X[i,j+1024]  .. erf(X[i,j..]) } }`
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",

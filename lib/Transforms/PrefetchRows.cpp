@@ -3,20 +3,24 @@
 //
 // What: where a nest goes over each row of an operand several times, and one of
 // the later times reads it again, that loop asks for the same places of the
-// next row (`affine.prefetch`). A loop along a row that data choose asks for
-// one that they choose later (`memref.prefetch`), whose number is computed
-// beforehand. Legal always: nothing is read but numbers of rows, none behind
-// the last; an address past the end is no fault. Profitable when: the operand
-// comes from beyond the core's own caches and a row stays there; where data
-// choose, each row begins a stream that nobody foresees. The first time over a
-// row runs at the speed of memory, and while the others compute memory stands
-// still: prefetchers of the hardware see no stream, and how far they would go
-// is less than a row. Loops that compute functions are long enough to hide the
-// reading; where there is none, the last loop hides some of it, if it goes on
-// by half a line at least. What later loops read out of a buffer is not asked
-// for: two operands at once took longer. Limits: rows whose distance is
-// constant; two operands a loop; numbers of rows that loads and arithmetic
-// make. Cost: operations of the nests.
+// next row (`affine.prefetch`). A loop that computes functions of what nobody
+// has read before asks for what lies a page ahead. A loop along a row that data
+// choose asks for one that they choose later (`memref.prefetch`), whose number
+// is computed beforehand. Legal always: nothing is read but numbers of
+// rows, none behind the last; an address past the end is no fault. Profitable
+// when: the operand comes from beyond the core's own caches and a row stays
+// there; where data choose, each row begins a stream that nobody foresees. The
+// first time over a row runs at the speed of memory, and while the others
+// compute memory stands still: prefetchers of the hardware see no stream, and
+// how far they would go is less than a row. Loops that compute functions are
+// long enough to hide the reading; where there is none, the last loop hides
+// some of it, if it goes on by half a line at least. What later loops read out
+// of a buffer is not asked for: two operands at once took longer. Where all is
+// read once, prefetchers of the hardware stop at the end of each page, and
+// behind it the loop would wait for an address and its first lines; without
+// functions they are as fast as memory, and asking took longer. Limits: rows
+// whose distance is constant; two operands a loop; numbers of rows that loads
+// and arithmetic make. Cost: operations of the nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -50,6 +54,8 @@ static constexpr llvm::StringLiteral passName = "prefetch-rows";
 
 static constexpr int64_t lineBytes = 64;
 static constexpr size_t mostOperands = 2;
+/// How far ahead of itself a loop asks: prefetchers of the hardware stop there.
+static constexpr int64_t pageBytes = 4096;
 /// Lines of the shortest row worth the number of the next that data choose.
 static constexpr int64_t leastLines = 8;
 /// What is on its way from memory while a row of these bytes, or a few shorter
@@ -59,7 +65,8 @@ static constexpr uint64_t bytesAhead = 4096;
 static constexpr size_t mostOperations = 16;
 
 namespace {
-/// The reads of one operand in a loop, one a cache line.
+/// The reads of one operand in a loop, one a cache line. Without `rows` it asks
+/// for what it reads a page later.
 struct Ahead {
   AffineForOp rows, loop;
   Value memref;
@@ -94,10 +101,18 @@ static std::optional<int64_t> getAdvance(const Access &access,
   return product;
 }
 
-/// True if an earlier loop reads the same rows of the operand.
-static bool isReadAgain(const Access &read, AffineForOp rows,
+/// True if `earlier` ends where `loop` begins: what the first leaves of a row.
+static bool isRest(AffineForOp loop, AffineForOp earlier) {
+  return loop.hasConstantLowerBound() && earlier.hasConstantUpperBound() &&
+         earlier.getConstantUpperBound() <= loop.getConstantLowerBound();
+}
+
+/// True if an earlier loop reads the same places in rows of the operand.
+static bool isReadAgain(const Access &read, AffineForOp rows, AffineForOp along,
                         ArrayRef<AffineForOp> earlier) {
   for (AffineForOp loop : earlier) {
+    if (isRest(along, loop))
+      continue;
     SmallVector<Access, 8> accesses;
     collectAccesses(loop, accesses);
     for (const Access &other : accesses)
@@ -146,7 +161,7 @@ findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
     // The next row comes in beside this one and what is computed from it.
     if (!mayWrite(all, ahead.memref) && ahead.bytes > cacheBytes &&
         ahead.rowBytes <= cacheBytes / 4 &&
-        isReadAgain(ahead.reads.front(), rows, earlier) &&
+        isReadAgain(ahead.reads.front(), rows, loop, earlier) &&
         found.size() < mostOperands)
       found.push_back(std::move(ahead));
   }
@@ -182,6 +197,78 @@ static void keepOneALine(Ahead &ahead) {
       kept.push_back(read);
   }
   ahead.reads = std::move(kept);
+}
+
+//===----------------------------------------------------------------------===//
+// What is read once
+//===----------------------------------------------------------------------===//
+
+/// True if `loop`, whose iterations read `bytes` each, and those around it go
+/// on to what lies pages ahead.
+static bool isLongRun(const Access &access, AffineForOp loop, uint64_t bytes) {
+  for (uint64_t run = bytes; loop && run < uint64_t(4 * pageBytes);
+       loop = dyn_cast<AffineForOp>(loop->getParentOp())) {
+    int64_t advance = getAdvance(access, loop).value_or(0);
+    // Gaps are no longer than what is read between them.
+    if (advance <= 0 || uint64_t(advance) > 2 * run)
+      return false;
+    run = saturatingMultiply(uint64_t(advance), estimateTrips(loop));
+    if (run >= uint64_t(4 * pageBytes))
+      return true;
+  }
+  return false;
+}
+
+/// Bytes from the first to the last that loops around `access` read.
+static uint64_t getExtent(const Access &access, AffineForOp loop) {
+  uint64_t extent = 0;
+  for (; loop; loop = dyn_cast<AffineForOp>(loop->getParentOp()))
+    extent = std::max(
+        extent,
+        saturatingMultiply(std::abs(getAdvance(access, loop).value_or(0)),
+                           estimateTrips(loop)));
+  return extent;
+}
+
+/// The operands that `loop`, an innermost one which computes functions, reads
+/// from one end to the other.
+static SmallVector<Ahead, 0> findStreams(AffineForOp loop,
+                                         uint64_t cacheBytes) {
+  if (holdsLoops(loop.getBody()) || asksAlready(loop) ||
+      loop.getStepAsInt() <= 0 ||
+      llvm::none_of(*loop.getBody(), [](Operation &op) {
+        return estimateCycles(&op) >= heavyCycles;
+      }))
+    return {};
+  auto rows = dyn_cast<AffineForOp>(loop->getParentOp());
+  SmallVector<Access, 8> accesses, all;
+  collectAccesses(loop, accesses);
+  collectAccesses(rows ? rows : loop, all);
+  llvm::MapVector<Value, Ahead> byMemref;
+  for (const Access &access : accesses) {
+    auto type = cast<MemRefType>(access.memref.getType());
+    if (access.isWrite || !access.isAffine() || type.getRank() == 0 ||
+        !type.getLayout().isIdentity() ||
+        getAdvance(access, loop).value_or(0) < lineBytes / 2)
+      continue;
+    Ahead &ahead = byMemref[access.memref];
+    ahead.loop = loop;
+    ahead.memref = access.memref;
+    ahead.rowBytes = saturatingMultiply(uint64_t(*getAdvance(access, loop)),
+                                        estimateTrips(loop));
+    ahead.bytes = getExtent(access, loop);
+    ahead.reads.push_back(access);
+  }
+  SmallVector<Ahead, 0> found;
+  for (auto &entry : byMemref) {
+    Ahead &ahead = entry.second;
+    keepOneALine(ahead);
+    if (ahead.bytes > cacheBytes && !mayWrite(all, ahead.memref) &&
+        isLongRun(ahead.reads.front(), loop, ahead.reads.size() * lineBytes) &&
+        found.size() < mostOperands)
+      found.push_back(std::move(ahead));
+  }
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -265,9 +352,19 @@ static int64_t getRowsAhead(uint64_t rowBytes) {
 
 static void apply(Ahead &ahead) {
   OpBuilder builder = OpBuilder::atBlockBegin(ahead.loop.getBody());
+  auto type = cast<MemRefType>(ahead.memref.getType());
+  int64_t page =
+      pageBytes / getElementBytes(type.getElementType()).value_or(pageBytes);
   for (const Access &read : ahead.reads) {
     AffineMap map = read.map.getAffineMap();
-    for (unsigned d = 0; d < map.getNumDims(); ++d)
+    if (!ahead.rows) {
+      unsigned last = map.getNumResults() - 1;
+      SmallVector<AffineExpr> places(map.getResults());
+      places[last] = places[last] + page;
+      map = AffineMap::get(map.getNumDims(), map.getNumSymbols(), places,
+                           builder.getContext());
+    }
+    for (unsigned d = 0; ahead.rows && d < map.getNumDims(); ++d)
       if (read.map.getOperand(d) == ahead.rows.getInductionVar()) {
         AffineExpr dim = builder.getAffineDimExpr(d);
         map = map.replace(dim, dim + ahead.rows.getStepAsInt(),
@@ -374,11 +471,20 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
   void runOnOperation() override {
     SmallVector<Ahead, 0> decisions;
     SmallVector<Chosen, 0> choices;
+    uint64_t cacheBytes = uint64_t(cacheSizeKib) * 1024;
+    auto addStreams = [&](AffineForOp loop) {
+      llvm::append_range(decisions, findStreams(loop, cacheBytes));
+    };
     getOperation().walk([&](AffineForOp rows) {
-      llvm::append_range(decisions, findAllAhead(rows));
-      for (auto loop : rows.getBody()->getOps<AffineForOp>())
-        if (std::optional<Chosen> chosen =
-                findChosen(rows, loop, uint64_t(cacheSizeKib) * 1024))
+      SmallVector<Ahead, 0> found = findAllAhead(rows);
+      auto loops = rows.getBody()->getOps<AffineForOp>();
+      if (found.empty() && llvm::none_of(loops, asksAlready))
+        llvm::for_each(loops, addStreams);
+      if (!isa<AffineForOp>(rows->getParentOp()))
+        addStreams(rows);
+      llvm::append_range(decisions, found);
+      for (AffineForOp loop : loops)
+        if (std::optional<Chosen> chosen = findChosen(rows, loop, cacheBytes))
           choices.push_back(std::move(*chosen));
     });
     for (Chosen &chosen : choices) {
@@ -392,7 +498,7 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     for (Ahead &ahead : decisions) {
       keepOneALine(ahead);
       remark(RemarkKind::Applied, ahead.loop.getLoc(), passName,
-             "next row asked for")
+             ahead.rows ? "next row asked for" : "next page asked for")
           << arg("row-bytes", ahead.rowBytes) << arg("bytes", ahead.bytes)
           << arg("lines", ahead.reads.size());
       apply(ahead);

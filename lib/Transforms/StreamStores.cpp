@@ -304,6 +304,8 @@ static bool isUniform(Value value, unsigned depth = 4) {
 static bool isElementwise(AffineForOp loop) {
   Value iv = loop.getInductionVar();
   for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isa<AffinePrefetchOp>(op))
+      continue; // of whatever place
     if (isa<AffineVectorLoadOp, AffineVectorStoreOp>(op)) {
       SmallVector<Access, 1> accesses;
       collectAccesses(&op, accesses);

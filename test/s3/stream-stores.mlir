@@ -193,6 +193,7 @@ func.func @odd(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.re
   %two = arith.constant dense<2.0> : vector<16xf32>
   affine.parallel (%i) = (0) to (4096) {
     affine.for %j = 0 to 4032 step 64 {
+      affine.prefetch %a[%i, %j + 1027], read, locality<2>, data : memref<4096x4096xf32>
       %0 = affine.vector_load %a[%i, %j + 3] : memref<4096x4096xf32>, vector<16xf32>
       %1 = affine.vector_load %a[%i, %j + 19] : memref<4096x4096xf32>, vector<16xf32>
       %2 = affine.vector_load %a[%i, %j + 35] : memref<4096x4096xf32>, vector<16xf32>

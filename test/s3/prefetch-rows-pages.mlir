@@ -1,0 +1,186 @@
+// Properties: a loop that computes functions of what no loop has read before asks
+// for what it reads a page later, one place a cache line: where rows follow each
+// other (@rows, but not what a loop leaves of a row), in one long loop (@flat), and
+// where short rows do (@short). Loops that compute none (@plain), rows with more
+// between them than in them (@gaps), runs of three pages (@run), operands that fit
+// the cache (@small) or are written (@written) and single elements (@elements) stay,
+// and so does the first loop over rows of which a later one asks for the next
+// (@later). A second run changes nothing.
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
+// RUN: FileCheck %s < %t.once
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' | diff %t.once -
+
+// Pages of 4096 bytes are 1024 floats.
+// CHECK-LABEL: func @rows
+//  CHECK-SAME: (%[[X:[^:]+]]: memref<1024x1040xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 1024
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 32
+//  CHECK-NEXT:     affine.prefetch %[[X]][%[[I]], %[[J]] + 1024], read, locality<2>, data
+//  CHECK-NEXT:     affine.prefetch %[[X]][%[[I]], %[[J]] + 1040], read, locality<2>, data
+//  CHECK-NEXT:     affine.vector_load
+//       CHECK:   affine.for %{{.+}} = 1024 to 1040 step 16
+//   CHECK-NOT:     affine.prefetch
+//       CHECK: return
+//      REMARK: [Passed] prefetch-rows
+// REMARK-SAME: bytes=4259840, lines=2, reason="next page asked for", row-bytes=4096
+func.func @rows(%x: memref<1024x1040xf32>, %o: memref<1024x1040xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 step 32 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1040xf32>, vector<16xf32>
+      %w = affine.vector_load %x[%i, %j + 16] : memref<1024x1040xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      %b = math.erf %w : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1040xf32>, vector<16xf32>
+      affine.vector_store %b, %o[%i, %j + 16] : memref<1024x1040xf32>, vector<16xf32>
+    }
+    affine.for %j = 1024 to 1040 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1040xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1040xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @flat
+//       CHECK:   affine.for %[[J:.+]] = 0 to 524288 step 8
+//  CHECK-NEXT:     affine.prefetch %{{.+}}[%[[J]] + 512], read, locality<2>, data
+//       CHECK: return
+func.func @flat(%x: memref<524288xf64>, %o: memref<524288xf64> {polynest.result}) attributes {polynest.entry} {
+  affine.for %j = 0 to 524288 step 8 {
+    %v = affine.vector_load %x[%j] : memref<524288xf64>, vector<8xf64>
+    %a = math.erf %v : vector<8xf64>
+    affine.vector_store %a, %o[%j] : memref<524288xf64>, vector<8xf64>
+  }
+  return
+}
+
+// Rows of 512 bytes.
+// CHECK-LABEL: func @short
+//       CHECK:   affine.prefetch %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}} + 1024], read, locality<2>, data
+//       CHECK: return
+func.func @short(%x: memref<64x128x128xf32>, %o: memref<64x128x128xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %c = 0 to 64 {
+    affine.for %i = 0 to 128 {
+      affine.for %j = 0 to 128 step 16 {
+        %v = affine.vector_load %x[%c, %i, %j] : memref<64x128x128xf32>, vector<16xf32>
+        %a = math.erf %v : vector<16xf32>
+        affine.vector_store %a, %o[%c, %i, %j] : memref<64x128x128xf32>, vector<16xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @plain
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @plain(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = arith.divf %v, %v : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// 128 of 1024 columns.
+// CHECK-LABEL: func @gaps
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @gaps(%x: memref<1024x1024xf32>, %o: memref<1024x128xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 128 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x128xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// 12 KiB, and then the next one beyond a gap.
+// CHECK-LABEL: func @run
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @run(%x: memref<64x16384xf32>, %o: memref<64x3072xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 3072 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<64x16384xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<64x3072xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// 512 KiB.
+// CHECK-LABEL: func @small
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @small(%x: memref<128x1024xf32>, %o: memref<128x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 128 {
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<128x1024xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<128x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @written
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @written(%x: memref<1024x1024xf32> {polynest.mutable}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      affine.vector_store %a, %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @elements
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @elements(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.load %x[%i, %j] : memref<1024x1024xf32>
+      %a = math.erf %v : f32
+      affine.store %a, %o[%i, %j] : memref<1024x1024xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @later
+//       CHECK:   affine.for {{.+}} iter_args
+//   CHECK-NOT:   affine.prefetch
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 16
+//  CHECK-NEXT:     affine.prefetch %{{.+}}[%{{.+}} + 1, %[[J]]], read
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func @later(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %i = 0 to 1024 {
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      %n = arith.addf %t, %a : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = arith.mulf %v, %s : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
