@@ -328,11 +328,11 @@ uint64_t estimateCycles(Operation *op) {
     if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemFOp,
             arith::RemSIOp, arith::RemUIOp>(op))
       return 8;
-    // A matrix unit takes a cycle for each row of a tile, not a lane's share.
+    // A matrix unit takes a cycle for each row of a tile.
     if (auto product = dyn_cast<vector::ContractionOp>(op)) {
       auto sums = dyn_cast<VectorType>(product.getAccType());
       if (sums && sums.getRank() == 2)
-        return uint64_t(sums.getDimSize(0)) * assumedLanes;
+        return uint64_t(sums.getDimSize(0)) * vectorsPerCycle;
     }
     return op->hasTrait<OpTrait::IsTerminator>() ||
                    op->hasTrait<OpTrait::ConstantLike>()

@@ -127,6 +127,9 @@ bool haveEqualBounds(mlir::affine::AffineForOp a, mlir::affine::AffineForOp b,
 inline constexpr uint64_t dynamicTrips = 1024;
 /// Elements of one vector operation, on average over element types.
 inline constexpr uint64_t assumedLanes = 8;
+/// Operations of any kind that a core takes in a cycle, once those of inner
+/// loops are vector operations.
+inline constexpr uint64_t vectorsPerCycle = 4;
 /// Elements that reads in vector lanes may be apart and still come by whole
 /// vectors, which are then shuffled.
 inline constexpr int64_t maxLaneStride = 4;

@@ -102,7 +102,7 @@ static Work measure(AffineForOp loop, ArrayRef<Access> accesses,
   if (work.iterations == 0)
     return work;
   work.bytes = getFootprintBytes(accesses, loop);
-  double compute = double(estimateCycles(loop)) / assumedLanes;
+  double compute = double(estimateCycles(loop)) / vectorsPerCycle;
   double memory = 0;
   if (work.bytes)
     memory = double(*work.bytes) / (*work.bytes > limits.cacheBytes
