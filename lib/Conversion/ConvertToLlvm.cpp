@@ -4,7 +4,8 @@
 // What: converts arith, cf, func, index, memref and vector to the LLVM dialect
 // in one conversion. What needs a conversion of its own goes first, and only
 // where there is any of it: math, and vectors of several dimensions, masks and
-// slices of vectors.
+// slices of vectors. What is read of a descriptor made in the same function is
+// then what was put there, and descriptors that nobody needs are gone.
 // Legal always: the patterns are those of the upstream passes, one after the
 // other they do the same.
 // Profitable: each upstream pass legalizes every operation, and puts casts
@@ -16,6 +17,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Support/EraseDead.h"
 #include "mlir/Analysis/DataLayoutAnalysis.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -49,6 +51,27 @@ namespace polynest {
 using namespace mlir;
 
 namespace polynest {
+
+/// Reads fields of descriptors where these are made. Functions that take
+/// addresses have a descriptor of ten values for each argument and view, of
+/// which one is read: all that follows would look at each of them.
+static void foldDescriptors(ModuleOp module) {
+  SmallVector<Operation *> unread;
+  module.walk([&](LLVM::ExtractValueOp read) {
+    SmallVector<OpFoldResult, 1> folded;
+    if (failed(read->fold(folded)) || folded.empty())
+      return;
+    if (auto value = dyn_cast<Value>(folded.front())) {
+      read.getResult().replaceAllUsesWith(value);
+      unread.push_back(read);
+    }
+  });
+  module.walk([&](LLVM::InsertValueOp op) {
+    if (op->use_empty())
+      unread.push_back(op);
+  });
+  eraseDead(unread);
+}
 
 static bool isFlat(Type type) {
   auto vector = dyn_cast<VectorType>(type);
@@ -111,6 +134,7 @@ struct ConvertToLlvmPass : impl::ConvertToLlvmBase<ConvertToLlvmPass> {
     LLVMConversionTarget target(getContext());
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    foldDescriptors(module);
     ++numApplied;
   }
 };

@@ -10,8 +10,9 @@
 //   i32 <name>(ctx, state, ...)    the same with one pointer an argument
 //   void <name>_shapes(dims, out)  result sizes from input sizes
 //   i64 <name>_state_size(), i32 <name>_init(ctx, state, constants)
-// and the module its description `polynest_info`. What runs only when constants
-// are bound is marked `cold`, by which the code generator hurries.
+// and the module its description `polynest_info`. Bodies of entries lose the
+// arguments that they do not use. What runs only when constants are bound is
+// marked `cold`, by which the code generator hurries.
 // Legal always: the form is that of convert-func-to-llvm on a described entry.
 // Profitable always. Limits: an allocation in a loop lives until the call ends.
 // Cost: linear in operations.
@@ -402,9 +403,37 @@ static FailureOr<EntryForm> formOf(LLVMFuncOp entry) {
   return EntryForm{ranks.asArrayRef(), arena.getInt(), state.getInt()};
 }
 
-/// Loads what the function takes for one argument out of its descriptor.
+/// Takes away the arguments that the function does not use, and says which they
+/// were: of hundreds of weights that init has packed, calls read none.
+static llvm::BitVector dropUnread(LLVMFuncOp function) {
+  llvm::BitVector unread(function.getNumArguments());
+  SmallVector<Type> read;
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty())
+      unread.set(argument.getArgNumber());
+    else
+      read.push_back(argument.getType());
+  Type result = function.getFunctionType().getReturnType();
+  function_interface_impl::eraseFunctionArguments(
+      function, unread, LLVMFunctionType::get(result, read));
+  return unread;
+}
+
+/// Those of the operands that the function still takes.
+static SmallVector<Value> takeRead(ArrayRef<Value> operands,
+                                   const llvm::BitVector &unread) {
+  SmallVector<Value> read;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (!unread.test(i))
+      read.push_back(operand);
+  return read;
+}
+
+/// Loads what the function takes for one argument out of its descriptor;
+/// nothing for what it does not use.
 static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
-                           ArrayRef<Type> types, SmallVectorImpl<Value> &out) {
+                           ArrayRef<Type> types, const llvm::BitVector &unread,
+                           SmallVectorImpl<Value> &out) {
   if (rank == kScalar) {
     Type type = types.front();
     // A boolean is a byte in memory.
@@ -421,9 +450,12 @@ static void unpackArgument(Emitter &emit, Value pointer, int64_t rank,
   // allocated, aligned, offset, sizes[rank], strides[rank]: eight bytes each.
   // An address alone is the aligned one.
   size_t first = types.size() == 1 ? 1 : 0;
-  for (auto [i, type] : llvm::enumerate(types))
-    out.push_back(emit.load(
-        type, emit.offset(pointer, static_cast<int64_t>(first + i) * 8)));
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto word = static_cast<int64_t>(first + i);
+    out.push_back(unread.test(out.size())
+                      ? Value()
+                      : emit.load(type, emit.offset(pointer, word * 8)));
+  }
 }
 
 /// Bytes: their address, or a descriptor with both pointers, offset 0, their
@@ -436,18 +468,11 @@ static void appendBytes(Emitter &emit, Value base, int64_t bytes, bool isBare,
               emit.constant(emit.i64, bytes), emit.constant(emit.i64, 1)});
 }
 
-/// True if the function uses none of `count` arguments from `first` on.
-static bool isUnread(LLVMFuncOp function, size_t first, size_t count) {
-  Block &block = function.getBody().front();
-  return llvm::all_of(
-      block.getArguments().slice(first, count),
-      [](BlockArgument argument) { return argument.use_empty(); });
-}
-
 /// i32 <name>(ctx, state, args) around a described entry.
 static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body,
                              const std::string &name, const EntryForm &form) {
   ArrayRef<Type> params = body.getFunctionType().getParams();
+  llvm::BitVector unread = dropUnread(body);
   LLVMFuncOp packed =
       emit.define(name, emit.i32, {emit.ptr, emit.ptr, emit.ptr},
                   /*external=*/true);
@@ -457,8 +482,11 @@ static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body,
   SmallVector<Value> operands;
   bool isBare = takesAddresses(body);
   for (auto [i, rank] : llvm::enumerate(form.ranks)) {
-    size_t count = parameterCount(rank, isBare);
-    if (rank == kState) {
+    size_t first = operands.size(), count = parameterCount(rank, isBare);
+    if (unread.find_first_unset_in(first, first + count) < 0) {
+      // Nothing need be there: a constant that only init reads.
+      operands.append(count, Value());
+    } else if (rank == kState) {
       appendBytes(emit, state, form.stateBytes, isBare, operands);
     } else if (rank == kArena) {
       LLVMFuncOp get =
@@ -467,21 +495,17 @@ static LLVMFuncOp makePacked(Emitter &emit, LLVMFuncOp body,
           emit.call(get, {ctx, emit.constant(emit.i64, form.arenaBytes)});
       emit.returnIf(emit.isNull(base), kOutOfMemory);
       appendBytes(emit, base, form.arenaBytes, isBare, operands);
-    } else if (rank >= 0 && isUnread(body, operands.size(), count)) {
-      // Nothing need be there: a constant that only init reads.
-      for (Type type : params.take_front(count))
-        operands.push_back(UndefOp::create(emit.builder, emit.loc, type));
     } else {
       Value slot = emit.offset(args, static_cast<int64_t>(i) * 8);
       unpackArgument(emit, emit.load(emit.ptr, slot), rank,
-                     params.take_front(count), operands);
+                     params.take_front(count), unread, operands);
     }
     params = params.drop_front(count);
   }
   bool needsContext = body->hasAttr("polynest.ctx");
   if (needsContext)
     operands.push_back(ctx);
-  Value status = emit.call(body, operands);
+  Value status = emit.call(body, takeRead(operands, unread));
   if (needsContext) {
     LLVMFuncOp reset =
         emit.declare("pn_rt_context_reset",
@@ -514,10 +538,13 @@ static void makeShapes(Emitter &emit, LLVMFuncOp body, StringRef name) {
                   {emit.ptr, emit.ptr}, /*external=*/true);
   Value dims = shapes.getBody().front().getArgument(0);
   Value out = shapes.getBody().front().getArgument(1);
+  ArrayRef<Type> params = body.getFunctionType().getParams();
+  llvm::BitVector unread = dropUnread(body);
   SmallVector<Value> operands;
-  for (auto [i, type] : llvm::enumerate(body.getFunctionType().getParams()))
-    operands.push_back(
-        emit.load(type, emit.offset(dims, static_cast<int64_t>(i) * 8)));
+  for (auto [i, type] : llvm::enumerate(params))
+    if (!unread.test(i))
+      operands.push_back(
+          emit.load(type, emit.offset(dims, static_cast<int64_t>(i) * 8)));
   Value result = emit.call(body, operands);
   if (result) {
     if (auto type = dyn_cast<LLVMStructType>(result.getType())) {

@@ -207,10 +207,10 @@ def LowerEntries : Pass<"polynest-lower-entries", "mlir::ModuleOp"> {
   let description = [{
     Runs on the LLVM dialect. Calls of kernels become `pn_parallel_for` with a
     block of captures; heap allocations become `pn_rt_alloc` of the call's
-    context; entries get their C symbols `<name>` and `<name>_packed`, and
-    the module its description `polynest_info`. Functions that fill states, and
-    kernels that only these call, become `cold`: LLVM's code generator takes
-    short cuts with them.
+    context; entries get their C symbols `<name>` and `<name>_packed`, lose the
+    arguments that they do not use, and the module gets its description
+    `polynest_info`. Functions that fill states, and kernels that only these
+    call, become `cold`: LLVM's code generator takes short cuts with them.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
   let statistics = [
@@ -525,7 +525,8 @@ def ConvertToLlvm : Pass<"polynest-convert-to-llvm", "mlir::ModuleOp"> {
     Converts `arith`, `cf`, `func`, `index`, `memref` and `vector` in one
     conversion, with the patterns of the upstream passes. Where there are
     operations of `math`, or vectors that are not of one dimension, masks or
-    slices of them, the upstream passes for these run before it.
+    slices of them, the upstream passes for these run before it. Fields of
+    descriptors that are made and read in one function are then read directly.
 
     Before: `%y = arith.addi %x, %c : index`
     After:  `%y = llvm.add %x, %c : i64`

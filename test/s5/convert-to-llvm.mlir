@@ -81,3 +81,21 @@ func.func @slice(%x: vector<8xf32>) -> vector<4xf32> {
       : vector<8xf32> to vector<4xf32>
   return %a : vector<4xf32>
 }
+
+// What is read of a descriptor that is made here is what was put there; the
+// descriptor stays only for the call that needs it.
+// CHECK-LABEL: llvm.func @view(
+//  CHECK-SAME: %[[M:[a-z0-9]+]]: !llvm.ptr) -> f32
+//   CHECK-NOT: insertvalue
+//   CHECK-NOT: extractvalue
+//       CHECK: %[[P:.+]] = llvm.getelementptr %[[M]][%{{.+}}]
+//   CHECK-NOT: insertvalue
+//   CHECK-NOT: extractvalue
+//       CHECK: llvm.load
+//       CHECK: llvm.return
+func.func @view(%m: memref<16xi8>) -> f32 attributes {llvm.bareptr} {
+  %c = arith.constant 4 : index
+  %v = memref.view %m[%c][] : memref<16xi8> to memref<3xf32>
+  %x = memref.load %v[%c] : memref<3xf32>
+  return %x : f32
+}

@@ -5,7 +5,8 @@
 // kernels get handed, with an early return of -1 where memory is short, and
 // free is dropped (@alloc), while a parallel kernel gives back what it allocates
 // first (@own); a boolean is a byte, the arena is asked of the
-// context (@values); sizes of results are stored one by one (@shapes); the
+// context (@values); sizes of results are stored one by one, of
+// inputs only those that are read are loaded (@shapes); the
 // description carries the messages of assertions, escaped. What takes addresses
 // gets the aligned pointer of each descriptor, the state and the arena, and
 // noalias stands where it belongs (@bare). What fills the state is cold, and so
@@ -17,12 +18,15 @@
 // CHECK-SAME: attributes {dso_local,
 // CHECK-LABEL: llvm.func @entry_packed(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //       CHECK: %[[D:.+]] = llvm.load %{{.+}} : !llvm.ptr -> !llvm.ptr
-// Allocated and aligned pointer, offset, size and stride: 8 bytes each.
-//       CHECK: llvm.getelementptr %[[D]][8]
-//       CHECK: llvm.getelementptr %[[D]][16]
-//       CHECK: llvm.getelementptr %[[D]][24]
-//       CHECK: llvm.getelementptr %[[D]][32]
-//       CHECK: %[[S:.+]] = llvm.call @entry.body(
+// Allocated and aligned pointer, offset, size and stride: 8 bytes each, of which
+// the body uses two.
+//       CHECK: %[[Q:.+]] = llvm.getelementptr %[[D]][8]
+//       CHECK: %[[B:.+]] = llvm.load %[[Q]]
+//   CHECK-NOT: llvm.load
+//       CHECK: %[[R:.+]] = llvm.getelementptr %[[D]][24]
+//       CHECK: %[[N:.+]] = llvm.load %[[R]]
+//   CHECK-NOT: llvm.load
+//       CHECK: %[[S:.+]] = llvm.call @entry.body(%[[B]], %[[N]])
 //       CHECK: llvm.return %[[S]] : i32
 // CHECK-LABEL: llvm.func @entry(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //       CHECK: llvm.call @entry_packed(
@@ -53,20 +57,21 @@ module attributes {polynest.info = "entry entry arena 0\0Ain f32 1 4\0A"} {
 //  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //   CHECK-NOT: llvm.load
 //       CHECK: %[[BYTES:.+]] = llvm.mlir.constant(128 : i64)
-//       CHECK: llvm.call @c.body(%{{.+}}, %{{.+}}, %{{.+}}, %[[STATE]], %[[STATE]], %{{.+}}, %[[BYTES]], %{{.+}})
+//       CHECK: llvm.call @c.body(%[[STATE]], %[[BYTES]])
 // CHECK-LABEL: llvm.func @c_state_size() -> i64
 //       CHECK: llvm.mlir.constant(128 : i64)
 // CHECK-LABEL: llvm.func @c_init(
 //  CHECK-SAME: %{{.+}}: !llvm.ptr, %[[STATE:[a-z0-9]+]]: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 //  CHECK-SAME: passthrough = ["cold"]
 //       CHECK: llvm.load
-//       CHECK: llvm.call @fill.body(%{{.+}}, %{{.+}}, %{{.+}}, %[[STATE]]
+//       CHECK: llvm.call @fill.body(%{{.+}}, %[[STATE]], %{{.+}})
 module {
   llvm.func @c.body(%a: !llvm.ptr, %b: !llvm.ptr, %o: i64,
                     %c: !llvm.ptr, %d: !llvm.ptr, %p: i64, %n: i64, %s: i64) -> i32
       attributes {polynest.entry, polynest.symbol = "c",
                   polynest.arg_ranks = array<i64: 0, -3>,
                   polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
+    llvm.store %n, %d : i64, !llvm.ptr
     %0 = llvm.mlir.constant(0 : i32) : i32
     llvm.return %0 : i32
   }
@@ -76,6 +81,7 @@ module {
                   polynest.arg_ranks = array<i64: 0, -3>,
                   polynest.arena_bytes = 0 : i64, polynest.state_bytes = 128 : i64} {
     llvm.store %n, %b : i64, !llvm.ptr
+    llvm.store %n, %d : i64, !llvm.ptr
     %0 = llvm.mlir.constant(0 : i32) : i32
     llvm.return %0 : i32
   }
@@ -278,7 +284,7 @@ module {
 //       CHECK: %[[ZERO:.+]] = llvm.mlir.constant(0 : i8)
 //       CHECK: %[[BOOL:.+]] = llvm.icmp "ne" %[[BYTE]], %[[ZERO]]
 //       CHECK: llvm.call @pn_rt_arena(%[[CTX]], %{{.+}})
-//       CHECK: llvm.call @values.body(%[[BOOL]],
+//       CHECK: llvm.call @values.body(%[[BOOL]], %{{.+}})
 // The arena is no argument of the caller's.
 // CHECK-LABEL: llvm.func @values(%{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr, %{{.+}}: !llvm.ptr) -> i32
 module {
@@ -286,6 +292,7 @@ module {
       attributes {polynest.entry, polynest.symbol = "values",
                   polynest.arg_ranks = array<i64: -1, -2>,
                   polynest.arena_bytes = 192 : i64, polynest.state_bytes = 0 : i64} {
+    llvm.store %p, %b : i1, !llvm.ptr
     %0 = llvm.mlir.constant(0 : i32) : i32
     llvm.return %0 : i32
   }
@@ -297,8 +304,8 @@ module {
 //  CHECK-SAME: %[[DIMS:[a-z0-9]+]]: !llvm.ptr, %[[OUT:[a-z0-9]+]]: !llvm.ptr)
 //       CHECK: %[[P0:.+]] = llvm.getelementptr %[[DIMS]][0]
 //       CHECK: %[[A:.+]] = llvm.load %[[P0]]
-//       CHECK: %[[P1:.+]] = llvm.getelementptr %[[DIMS]][8]
-//       CHECK: %[[B:.+]] = llvm.load %[[P1]]
+//       CHECK: %[[P2:.+]] = llvm.getelementptr %[[DIMS]][16]
+//       CHECK: %[[B:.+]] = llvm.load %[[P2]]
 //       CHECK: %[[R:.+]] = llvm.call @s_shapes.body(%[[A]], %[[B]])
 //       CHECK: %[[R0:.+]] = llvm.extractvalue %[[R]][0]
 //       CHECK: %[[Q0:.+]] = llvm.getelementptr %[[OUT]][0]
@@ -307,10 +314,12 @@ module {
 //       CHECK: %[[Q1:.+]] = llvm.getelementptr %[[OUT]][8]
 //       CHECK: llvm.store %[[R1]], %[[Q1]]
 module {
-  llvm.func @s_shapes.body(%a: i64, %b: i64) -> !llvm.struct<(i64, i64)>
+  llvm.func @s_shapes.body(%a: i64, %n: i64, %b: i64) -> !llvm.struct<(i64, i64)>
       attributes {polynest.shapes, polynest.symbol = "s"} {
     %u = llvm.mlir.poison : !llvm.struct<(i64, i64)>
-    llvm.return %u : !llvm.struct<(i64, i64)>
+    %v = llvm.insertvalue %a, %u[0] : !llvm.struct<(i64, i64)>
+    %w = llvm.insertvalue %b, %v[1] : !llvm.struct<(i64, i64)>
+    llvm.return %w : !llvm.struct<(i64, i64)>
   }
 }
 
@@ -349,6 +358,7 @@ module {
       attributes {polynest.entry, polynest.symbol = "bare", llvm.bareptr,
                   polynest.arg_ranks = array<i64: 2, -1, -3, -2>,
                   polynest.arena_bytes = 64 : i64, polynest.state_bytes = 128 : i64} {
+    llvm.store %s, %state : f32, !llvm.ptr
     %0 = llvm.call @bare_kernel0.body(%a, %arena, %s) : (!llvm.ptr, !llvm.ptr, f32) -> i32
     llvm.return %0 : i32
   }
