@@ -1087,6 +1087,33 @@ def test_frozen_weights_with_gradients_are_arguments():
     same(have, model.weight.grad)
 
 
+def test_changes_are_seen_with_fewer_guards(fresh_torch):
+    """As docs/pytorch.md advises: modules are asked for again where one changed."""
+    model = network()
+    x = torch.randn(4, 3, 9, 9)
+    with torch._dynamo.config.patch(use_recursive_dict_tags_for_guards=True):
+        f = frozen(model)
+        with torch.no_grad():
+            for change in (
+                lambda: None,
+                lambda: model[4].weight.mul_(2.0),
+                lambda: model[1].running_var.add_(1.0),
+                lambda: setattr(model[1], "eps", 0.5),
+                lambda: setattr(model[6], "bias", torch.nn.Parameter(torch.ones(33))),
+                lambda: setattr(model[6].weight, "data", torch.randn(33, 40)),
+                lambda: setattr(model[0].weight, "data", torch.randn(16, 3, 3, 3)),
+                lambda: model.__setitem__(2, torch.nn.Sigmoid()),
+            ):
+                change()
+                for _ in range(3):
+                    same(f(x), model(x))
+            # Another shape at the same address.
+            weight = model[6].weight
+            weight.data = weight.data.reshape(-1)[: 20 * 40].reshape(20, 40)
+            model[6].bias.data = model[6].bias.data[:20]
+            same(f(x), model(x))
+
+
 def test_frozen_strided_and_shared_weights():
     first = torch.nn.Linear(8, 8, bias=False)
     second = torch.nn.Linear(8, 8, bias=False)
