@@ -241,11 +241,36 @@ static Operation *findSumWithOne(Operation *op, StringRef name) {
   return matchPattern(other, m_OneFloat()) ? sum.getOperation() : nullptr;
 }
 
-static Value expandSumWithOne(Operation *tanh) {
+static Value expandSumWithOne(Operation *tanh, ArrayRef<Permute> permutes) {
   OpBuilder builder(tanh);
   Value x = tanh->getOperand(0);
-  Emitter e(builder, tanh->getLoc(), x.getType(), /*isDouble=*/false);
+  Emitter e(builder, tanh->getLoc(), x.getType(), /*isDouble=*/false, permutes);
   return emitOnePlusTanh({&e, x}).value;
+}
+
+/// Has x / d for (x * 0.5) * (2 / d), if that is all that `quotient`, 2 / d
+/// from 1 on, is needed for: one rounding for two, and two products less.
+static void divideHalf(Value quotient) {
+  if (!quotient.hasOneUse())
+    return;
+  auto product = dyn_cast<arith::MulFOp>(*quotient.user_begin());
+  if (!product)
+    return;
+  Value other =
+      product.getLhs() == quotient ? product.getRhs() : product.getLhs();
+  auto half = other.getDefiningOp<arith::MulFOp>();
+  APFloat factor(0.0);
+  if (!half || !matchPattern(half.getRhs(), m_ConstantFloat(&factor)) ||
+      !factor.isExactlyValue(0.5))
+    return;
+  OpBuilder builder(product);
+  auto division = quotient.getDefiningOp<arith::DivFOp>();
+  product.replaceAllUsesWith(arith::DivFOp::create(builder, product.getLoc(),
+                                                   half.getLhs(),
+                                                   division.getRhs())
+                                 .getResult());
+  product.erase();
+  division.erase();
 }
 
 /// Vectors whose functions are computed at once, operation by operation: one
@@ -270,16 +295,18 @@ static bool isAlike(Functions others, Operation *next) {
 }
 
 /// Expands neighbours that are alike. None needs another's result, so that
-/// their operations may take turns.
-static void expandAbreast(Functions alike, ArrayRef<Permute> permutes) {
+/// their operations may take turns. Sums of one and tanh go to `sums`.
+static void expandAbreast(Functions alike, ArrayRef<Permute> permutes,
+                          SmallVectorImpl<Value> &sums) {
   Operation *behind = alike.back().first->getNextNode();
   SmallVector<SmallVector<Operation *>, mostAbreast> made;
   for (auto [op, name] : alike) {
     Operation *before = op->getPrevNode();
     Block *block = op->getBlock();
     Operation *sum = findSumWithOne(op, name);
-    SmallVector<Value> results = sum ? SmallVector<Value>{expandSumWithOne(op)}
-                                     : expand(op, name, permutes);
+    SmallVector<Value> results =
+        sum ? SmallVector<Value>{expandSumWithOne(op, permutes)}
+            : expand(op, name, permutes);
     made.emplace_back();
     for (Operation *next = before ? before->getNextNode() : &block->front();
          next != op; next = next->getNextNode())
@@ -289,6 +316,7 @@ static void expandAbreast(Functions alike, ArrayRef<Permute> permutes) {
         behind = sum->getNextNode();
       sum->replaceAllUsesWith(results);
       sum->erase();
+      sums.push_back(results.front());
     } else {
       op->replaceAllUsesWith(results);
     }
@@ -349,15 +377,17 @@ struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
       remark(RemarkKind::Declined, op->getLoc(), "lower-math", reason)
           << arg("operation", name);
     });
+    SmallVector<Value> sums;
     for (size_t begin = 0; begin < found.size();) {
       size_t end = begin + 1;
       while (
           end < found.size() && end - begin < mostAbreast &&
           isAlike(ArrayRef(found).slice(begin, end - begin), found[end].first))
         ++end;
-      expandAbreast(ArrayRef(found).slice(begin, end - begin), parsed);
+      expandAbreast(ArrayRef(found).slice(begin, end - begin), parsed, sums);
       begin = end;
     }
+    llvm::for_each(sums, divideHalf);
     numApplied += found.size();
   }
 

@@ -47,12 +47,22 @@ ScaledExp scaledExp(Num x) {
   return {polynomial(r, TABLE(e, kExp)), half.power};
 }
 
+/// For j below 8, what added to the bits of 2^h with j below the exponent's
+/// last place makes them those of 2^(h + j / parts).
+static llvm::SmallVector<uint32_t, 8> patternsOfPowers(const Emitter &e,
+                                                       int parts) {
+  uint32_t one = uint32_t(e.bias()) << e.fraction();
+  llvm::SmallVector<uint32_t, 8> patterns;
+  for (uint32_t j = 0; j < 8; ++j)
+    patterns.push_back(
+        llvm::bit_cast<uint32_t>(float(std::exp2(double(j) / parts))) - one -
+        (j << (e.fraction() - 3)));
+  return patterns;
+}
+
 /// e^x in f32 for x in range, from eight numbers in a register.
 static Num lookedUpExp(Num x) {
   const Emitter &e = *x.emitter;
-  static constexpr double powers[] = {
-      1, 1.189207115002721, 1.4142135623730951, 1.681792830507429,
-      2, 2.378414230005442, 2.8284271247461903, 3.363585661014858};
   auto ln2 = TABLE(e, kLn2);
   // The low bits of the shifted sum are 8 h + j, and the biased exponent in
   // place of h: moved up, they are those of 2^h with j below, which the table
@@ -61,13 +71,8 @@ static Num lookedUpExp(Num x) {
   Num shifted = fma(x, TABLE(e, kLog2E)[0] * 4, shift);
   Num n = shifted - shift;
   Num r = fma(n, -ln2[1] / 4, fma(n, -ln2[0] / 4, x));
-  uint32_t one = uint32_t(e.bias()) << e.fraction();
-  llvm::SmallVector<uint32_t, 8> patterns;
-  for (auto [j, power] : llvm::enumerate(powers))
-    patterns.push_back(llvm::bit_cast<uint32_t>(float(power)) - one -
-                       (uint32_t(j) << (e.fraction() - 3)));
   Num moved = bits(shifted) << (e.fraction() - 3);
-  Num power = real(lookUp(bits(shifted), patterns) + moved);
+  Num power = real(lookUp(bits(shifted), patternsOfPowers(e, 4)) + moved);
   Num half = real(moved & e.i(~uint64_t(0) << e.fraction()));
   Num rest = fma(r * r, polynomial(r, kExpEighthF32), r);
   return fma(power, rest, power) * half;
@@ -128,12 +133,35 @@ Num emitTanh(Num x) {
 }
 
 /// 1 + tanh(x) = 2 / (1 + e^-2x): nothing cancels below 0, and near 0 no other
-/// form is needed. Zero where the power is infinite, as the sum is then.
+/// form is needed. -2x = n ln 2 - 2y, with n in eighths where a register holds
+/// the eighths of a power. Zero where the power is infinite, as the sum is
+/// then.
 Num emitOnePlusTanh(Num x) {
-  Num twice = atLeast(atMost(x * -2.0, 89), -80);
-  Power power = powerNear(twice, kLog2EF64[0], 0);
-  Num r = fma(power.n, -kLn2F64[0], twice);
-  return 2.0 / fma(polynomial(r, kExpShortF32), power.power, 1);
+  const Emitter &e = *x.emitter;
+  bool hasEighths = e.canLookUp();
+  int parts = hasEighths ? 8 : 1;
+  unsigned place = e.fraction() - llvm::Log2_32(unsigned(parts));
+  // From -64 ln 2 down the power is infinite.
+  Num inRange = atLeast(atMost(x, 40), -44.36142);
+  double shift = roundingShift(e) + double(parts * e.bias());
+  Num shifted = fma(inRange, -2 * parts * kLog2EF64[0], shift);
+  Num n = shifted - shift;
+  Num y = fma(n, kLn2F32[1] / (2 * parts),
+              fma(n, kLn2F32[0] / (2 * parts), inRange));
+  Num moved = bits(shifted) << place;
+  llvm::SmallVector<double, 8> terms = {1, 1};
+  if (hasEighths) {
+    moved = moved + lookUp(bits(shifted), patternsOfPowers(e, parts));
+    llvm::append_range(terms, kExpEighthF32);
+  } else {
+    terms.assign(std::begin(kExpShortF32), std::end(kExpShortF32));
+  }
+  double scale = 1;
+  for (double &term : terms) {
+    term *= scale;
+    scale *= -2;
+  }
+  return 2.0 / fma(polynomial(y, terms), real(moved), 1);
 }
 
 /// e^x / 2 for 0 <= x, infinite only beyond the range of sinh and cosh.

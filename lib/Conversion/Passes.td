@@ -641,12 +641,13 @@ def LowerMath : Pass<"polynest-lower-math"> {
     Replaces operations of the math dialect on scalars and vectors by `arith`,
     `math.fma`, `math.sqrt` and rounding operations: no call, no table in memory,
     no fast-math flag, so that loops over them vectorize. exp in f32 looks eight
-    numbers up in a register where one of `permutes` can. Special values follow
+    numbers up in a register where one of `permutes` can, and so does the f32 sum
+    1 + tanh(x) of a tanh that nothing else uses, one function, 2 / (1 + e^-2x);
+    y * 0.5 times that is y / (1 + e^-2x). Special values follow
     C's Annex F; `docs/vector-math.md` has the measured errors. f16 and bf16 are
     computed in f32 and rounded once. sin, cos and tan have a branch for huge
     arguments, taken if any lane needs it. Up to four neighbours that are the same
-    function of different vectors take turns operation by operation. The f32 sum
-    1 + tanh(x) of a tanh that nothing else uses is one function.
+    function of different vectors take turns operation by operation.
 
     Operations with an instruction of their own stay: `absf`, `absi`,
     `copysign`, `ctlz`, `cttz`, `ctpop`, `fma`, and in f32 and f64 `ceil`,

@@ -1,6 +1,7 @@
 // Properties: exp in f32 looks eight numbers up by the narrowest instruction that
-// holds its lanes, cut in parts where none does, whatever its shape; f64, vectors
-// of a size that is not known and other functions do not.
+// holds its lanes, cut in parts where none does, whatever its shape, and so does
+// 1 + tanh (@sum); f64, vectors of a size that is not known and other functions do
+// not.
 // RUN: polynest-opt %s --polynest-lower-math=permutes=512:llvm.wide,256:llvm.narrow | FileCheck %s
 
 // CHECK-LABEL: func @eight
@@ -19,6 +20,17 @@ func.func @eight(%x: vector<8xf32>) -> vector<8xf32> {
 func.func @sixteen(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp %x : vector<16xf32>
   return %y : vector<16xf32>
+}
+
+// CHECK-LABEL: func @sum
+//   CHECK-DAG: %[[T:.+]] = arith.constant dense<[0, {{.*}}]> : vector<8xi32>
+//       CHECK: llvm.call_intrinsic "llvm.narrow"(%[[T]], %{{.+}}) : (vector<8xi32>, vector<8xi32>) -> vector<8xi32>
+//       CHECK: return
+func.func @sum(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %t = math.tanh %x : vector<8xf32>
+  %y = arith.addf %t, %one : vector<8xf32>
+  return %y : vector<8xf32>
 }
 
 // CHECK-LABEL: func @parts

@@ -190,6 +190,47 @@ func.func @one_plus_tanh(%a: vector<8xf32>, %b: vector<8xf32>) -> (vector<8xf32>
   return %2, %3 : vector<8xf32>, vector<8xf32>
 }
 
+// Half of a number times the sum is a quotient, in either order; a quarter of it
+// is not, and neither is where the sum is needed besides.
+// CHECK-LABEL: func @half_times_sum
+//  CHECK-SAME: (%[[X:[^:]+]]: vector<8xf32>, %[[Y:[^:]+]]: vector<8xf32>)
+//       CHECK: %[[P:.+]] = arith.divf %[[Y]], %
+//       CHECK: %[[Q:.+]] = arith.divf %[[Y]], %
+//       CHECK: return %[[P]], %[[Q]]
+func.func @half_times_sum(%x: vector<8xf32>, %y: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %half = arith.constant dense<0.5> : vector<8xf32>
+  %h = arith.mulf %y, %half : vector<8xf32>
+  %0 = math.tanh %x : vector<8xf32>
+  %1 = arith.addf %0, %one : vector<8xf32>
+  %2 = arith.mulf %h, %1 : vector<8xf32>
+  %3 = math.tanh %x : vector<8xf32>
+  %4 = arith.addf %3, %one : vector<8xf32>
+  %5 = arith.mulf %4, %h : vector<8xf32>
+  return %2, %5 : vector<8xf32>, vector<8xf32>
+}
+
+// CHECK-LABEL: func @quarter_times_sum
+//       CHECK: %[[S:.+]] = arith.divf
+//       CHECK: %[[P:.+]] = arith.mulf %{{.+}}, %[[S]]
+//       CHECK: %[[T:.+]] = arith.divf
+//       CHECK: %[[Q:.+]] = arith.mulf %{{.+}}, %[[T]]
+//       CHECK: return %[[P]], %[[T]], %[[Q]]
+func.func @quarter_times_sum(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %quarter = arith.constant 0.25 : f32
+  %h = arith.mulf %y, %half : f32
+  %q = arith.mulf %y, %quarter : f32
+  %0 = math.tanh %x : f32
+  %1 = arith.addf %0, %one : f32
+  %2 = arith.mulf %q, %1 : f32
+  %3 = math.tanh %x : f32
+  %4 = arith.addf %3, %one : f32
+  %5 = arith.mulf %h, %4 : f32
+  return %2, %4, %5 : f32, f32, f32
+}
+
 // Another number, another use, or another type: tanh as it is.
 // CHECK-LABEL: func @tanh_plus
 // CHECK-COUNT-3: math.absf

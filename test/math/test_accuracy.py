@@ -40,6 +40,9 @@ EXTRA = """
     }
     return
   }
+"""
+
+SUMS = """
   func.func @onetanh(%a: memref<?xf32>, %o: memref<?xf32>)
       attributes {llvm.emit_c_interface} {
     %c0 = arith.constant 0 : index
@@ -50,6 +53,24 @@ EXTRA = """
       %x = vector.load %a[%i] : memref<?xf32>, vector<8xf32>
       %t = math.tanh %x : vector<8xf32>
       %r = arith.addf %one, %t : vector<8xf32>
+      vector.store %r, %o[%i] : memref<?xf32>, vector<8xf32>
+    }
+    return
+  }
+  // Half of x times the sum: a quotient.
+  func.func @halftanh(%a: memref<?xf32>, %o: memref<?xf32>)
+      attributes {llvm.emit_c_interface} {
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %one = arith.constant dense<1.0> : vector<8xf32>
+    %half = arith.constant dense<0.5> : vector<8xf32>
+    %n = memref.dim %a, %c0 : memref<?xf32>
+    scf.for %i = %c0 to %n step %c8 {
+      %x = vector.load %a[%i] : memref<?xf32>, vector<8xf32>
+      %h = arith.mulf %x, %half : vector<8xf32>
+      %t = math.tanh %x : vector<8xf32>
+      %s = arith.addf %one, %t : vector<8xf32>
+      %r = arith.mulf %h, %s : vector<8xf32>
       vector.store %r, %o[%i] : memref<?xf32>, vector<8xf32>
     }
     return
@@ -89,7 +110,7 @@ def kernels(tmp_path_factory):
         pytest.skip("no fused multiply-add here")
     return accuracy.build(accuracy.UNARY + accuracy.BINARY,
                           tmp_path_factory.mktemp("math"),
-                          extra=EXTRA + narrow_text())
+                          extra=EXTRA + SUMS + narrow_text())
 
 
 def test_no_calls(kernels):
@@ -133,7 +154,7 @@ def looked_up(tmp_path_factory):
     text += "".join(accuracy.kernel_text("exp", element, 8)
                     for element in ("f16", "bf16"))
     return accuracy.build(["exp"], tmp_path_factory.mktemp("lookup"),
-                          extra=text, permutes=accuracy.PERMUTES)
+                          extra=text + SUMS, permutes=accuracy.PERMUTES)
 
 
 def test_looked_up_exp(looked_up):
@@ -319,19 +340,30 @@ def test_integer_powers(kernels):
             assert abs(got - want) <= abs(want) * 2e-7, (x, power, got, want)
 
 
-def test_one_plus_tanh(kernels):
+@pytest.mark.parametrize("form", ["kernels", "looked_up"])
+def test_one_plus_tanh(form, request):
     """As near as the documented bound of tanh makes the sum, and nearer where
-    the two cancel; zero and two where tanh is -1 and 1."""
+    the two cancel; zero and two where tanh is -1 and 1. Half of x times the sum
+    is as near."""
+    library = request.getfixturevalue(form)[0]
     xs = [n / 512 for n in range(-60000, 60000)]
     xs += [math.inf, -math.inf, math.nan, 0.0, -0.0, 3e38, -3e38, 1e-45]
     values = (ctypes.c_float * len(xs))(*xs)
-    out = (ctypes.c_float * len(xs))()
-    call(kernels[0]._mlir_ciface_onetanh, values, out)
-    for x, got in zip(values, out):
+    out, halves = [(ctypes.c_float * len(xs))() for _ in range(2)]
+    call(library._mlir_ciface_onetanh, values, out)
+    call(library._mlir_ciface_halftanh, values, halves)
+    for x, got, half in zip(values, out, halves):
         if math.isnan(x):
-            assert math.isnan(got)
+            assert math.isnan(got) and math.isnan(half)
             continue
         want = 2 / (1 + math.exp(-2 * x)) if x > -300 else 0.0
         ulps = 3 if x > -10 else 8
         assert abs(got - want) <= max(ulps * 2**-24 * want, 2**-126), (x, got)
         assert x != -math.inf or got == 0
+        if x == -math.inf:
+            assert math.isnan(half)
+        elif x == math.inf or x == 0:
+            assert (half, math.copysign(1, half)) == (x, math.copysign(1, x))
+        else:
+            bound = max(ulps * 2**-24 * want, 2**-126) * abs(x) / 2 + 1e-45
+            assert abs(half - x * want / 2) <= bound, (x, half)
