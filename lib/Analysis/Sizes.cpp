@@ -104,8 +104,19 @@ bool SizeFacts::assume(cf::AssertOp op) {
   return isWhole && steps > 0 && assumeEqual(a, b);
 }
 
-std::optional<ResultSizes> getResultSizes(func::FuncOp entry,
-                                          func::FuncOp shapes) {
+namespace {
+/// What callers of an entry on memrefs see to, by its shape function.
+struct ResultSizes {
+  /// What each argument of the shape function is, which may be a constant.
+  SmallVector<UnknownSize> sources;
+  /// Sizes of results, and what the shape function returns for them.
+  SmallVector<std::pair<UnknownSize, Value>> results;
+};
+} // namespace
+
+/// None if the function is no shape function of the entry's.
+static std::optional<ResultSizes> getResultSizes(func::FuncOp entry,
+                                                 func::FuncOp shapes) {
   if (!shapes || !shapes.getBody().hasOneBlock() || entry.isExternal())
     return std::nullopt;
   ResultSizes sizes;

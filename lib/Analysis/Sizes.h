@@ -52,18 +52,6 @@ std::optional<SizeProduct> multiply(const SizeProduct &a, const SizeProduct &b);
 /// True if `a` is `b` times something, by their parts.
 bool isMultiple(const SizeProduct &a, const SizeProduct &b);
 
-/// What callers of an entry on memrefs see to, by its shape function.
-struct ResultSizes {
-  /// What each argument of the shape function is, which may be a constant.
-  llvm::SmallVector<UnknownSize> sources;
-  /// Sizes of results, and what the shape function returns for them.
-  llvm::SmallVector<std::pair<UnknownSize, mlir::Value>> results;
-};
-
-/// None if the function is no shape function of the entry's.
-std::optional<ResultSizes> getResultSizes(mlir::func::FuncOp entry,
-                                          mlir::func::FuncOp shapes);
-
 /// Follows sizes to where they come from, and knows which are equal. Keeps
 /// nothing about operations but what it is told, so that these may change.
 class SizeFacts {

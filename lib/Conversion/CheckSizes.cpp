@@ -33,7 +33,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace polynest {
 #define GEN_PASS_DEF_CHECKSIZES
@@ -211,15 +210,21 @@ public:
 
   /// What the caller sees to: results have the sizes that the shape function
   /// returns, some of which are those of inputs.
-  void assumeResults(func::FuncOp shapes);
+  void assumeResults(func::FuncOp shapes) {
+    facts.assumeResults(entry, shapes);
+  }
   /// What an assertion that stands here already says holds from here on.
-  void assume(cf::AssertOp op);
+  void assume(cf::AssertOp op) {
+    if (op->getBlock() == &block)
+      facts.assume(op);
+  }
   void visit(linalg::LinalgOp op);
   void visit(memref::CopyOp op);
   void visit(memref::CastOp op);
   void visit(memref::ExpandShapeOp op);
 
 private:
+  SizeProduct productOf(Extent extent);
   void requireEqual(Operation *op, Extent a, Extent b);
   void requireWindow(Operation *op, AffineExpr expr, ArrayRef<Extent> loops,
                      Extent size);
@@ -239,7 +244,6 @@ private:
   Operation *last = nullptr;
   DenseSet<Operation *> moved;
   DenseMap<std::pair<void *, int64_t>, Value> known;
-  llvm::EquivalenceClasses<std::pair<void *, int64_t>> equal;
   SizeFacts facts;
   unsigned asserted = 0;
   unsigned unknown = 0;
@@ -357,39 +361,17 @@ void SizeChecks::emit(
       << arg("at", start ? "start" : "operation");
 }
 
-void SizeChecks::assumeResults(func::FuncOp shapes) {
-  std::optional<ResultSizes> sizes = getResultSizes(entry, shapes);
-  if (!sizes)
-    return;
-  facts.assumeResults(entry, shapes);
-  for (auto [target, value] : sizes->results) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (std::optional<int64_t> constant = getConstantIntValue(value)) {
-      equal.unionSets(target.key(), Extent{Value(), *constant}.key());
-    } else if (argument) {
-      const UnknownSize &source = sizes->sources[argument.getArgNumber()];
-      Extent size = source.dim < 0 ? Extent{source.base, -1}
-                                   : extentOf(source.base, source.dim);
-      equal.unionSets(target.key(), size.key());
-    }
-  }
-}
-
-void SizeChecks::assume(cf::AssertOp op) {
-  if (op->getBlock() == &block)
-    facts.assume(op);
-  auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
-  if (op->getBlock() != &block || !compare ||
-      compare.getPredicate() != arith::CmpIPredicate::eq ||
-      !compare.getLhs().getType().isIndex())
-    return;
-  Extent a = SizeSource().of(OpFoldResult(compare.getLhs()));
-  Extent b = SizeSource().of(OpFoldResult(compare.getRhs()));
-  equal.unionSets(a.key(), b.key());
+/// What is known of an extent.
+SizeProduct SizeChecks::productOf(Extent extent) {
+  if (extent.isConstant())
+    return {extent.dim, {}};
+  return extent.isNumber() ? facts.of(OpFoldResult(extent.base))
+                           : facts.of(extent.base, extent.dim);
 }
 
 void SizeChecks::requireEqual(Operation *op, Extent a, Extent b) {
-  if (a == b || equal.isEquivalent(a.key(), b.key()))
+  SizeProduct left = productOf(a), right = productOf(b);
+  if (a == b || left == right)
     return;
   emit(op, {a, b},
        "sizes differ: " + describe(a) + " and " + describe(b) +
@@ -400,7 +382,7 @@ void SizeChecks::requireEqual(Operation *op, Extent a, Extent b) {
        });
   // An assertion inside of a branch says nothing about what is outside.
   if (op->getBlock() == &block)
-    equal.unionSets(a.key(), b.key());
+    facts.assumeEqual(left, right);
 }
 
 /// True if `expr` is a sum of loops' indices times constants, none of them
