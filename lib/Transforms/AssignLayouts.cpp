@@ -261,7 +261,7 @@ static void copyOperand(AffineForOp root, const Relayout &relayout) {
   }
   Value copy = memref::AllocOp::create(
       builder, loc, MemRefType::get(shape, load.getType()), ValueRange(),
-      ValueRange(), builder.getI64IntegerAttr(64));
+      ValueRange(), builder.getI64IntegerAttr(kBufferAlignment));
   AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
   IRMapping mapping;
   SmallVector<Value> copied;

@@ -596,7 +596,7 @@ Value Emitter::cloneOperand(const ContractionOperand &operand,
 Value Emitter::makeBuffer(ArrayRef<int64_t> shape, Type elements) {
   return memref::AllocOp::create(builder, loc, MemRefType::get(shape, elements),
                                  ValueRange(), ValueRange(),
-                                 builder.getI64IntegerAttr(64));
+                                 builder.getI64IntegerAttr(kBufferAlignment));
 }
 
 /// What is packed of the columns, and why.

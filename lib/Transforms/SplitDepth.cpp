@@ -198,7 +198,7 @@ AffineForOp splitDepth(const Contraction &contraction, int64_t part) {
   OpBuilder builder(root);
   Value sums = memref::AllocOp::create(
       builder, root.getLoc(), MemRefType::get(shape, contraction.getType()),
-      ValueRange(), ValueRange(), builder.getI64IntegerAttr(64));
+      ValueRange(), ValueRange(), builder.getI64IntegerAttr(kBufferAlignment));
   AffineForOp made = emitParts(contraction, parts, part, sums);
   addUpParts(contraction, parts, part, sums);
   return made;

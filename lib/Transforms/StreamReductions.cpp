@@ -570,7 +570,7 @@ void Emitter::makeBuffers() {
           pn_model_row_stride(padded.back(), /*unit=*/1, bytes, lineBytes);
     buffers.push_back(memref::AllocOp::create(
         builder, loc, MemRefType::get(padded, accumulator.getType()), sizes,
-        ValueRange(), builder.getI64IntegerAttr(64)));
+        ValueRange(), builder.getI64IntegerAttr(kBufferAlignment)));
   }
 }
 

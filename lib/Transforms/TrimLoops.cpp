@@ -879,7 +879,7 @@ static Value makeSums(OpBuilder &builder, MaskedProduct &product,
   }
   auto type = MemRefType::get(shape, product.loop.getResult(0).getType());
   return memref::AllocOp::create(builder, product.loop.getLoc(), type, sizes,
-                                 builder.getI64IntegerAttr(64));
+                                 builder.getI64IntegerAttr(kBufferAlignment));
 }
 
 /// Copies the product's loops; adds their variables to `place`, and maps them.
