@@ -17,12 +17,9 @@
 #include "Transforms/WorkCount.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
-
-#include <cmath>
 
 namespace polynest {
 #define GEN_PASS_DEF_COUNTOPERATIONS
@@ -46,32 +43,14 @@ static double countLanes(Operation *op) {
   return work * std::max(1.0, element.getIntOrFloatBitWidth() / 32.0);
 }
 
-static void add(WorkCount &sum, const WorkCount &work, double times = 1) {
-  sum.flop += times * work.flop;
-  sum.uncounted += work.uncounted;
-}
-
-/// Of a call of a kernel: its loops over the range run as often as that says.
+/// Of a call of a kernel, for the range that it names.
 static WorkCount countCall(func::CallOp call, func::FuncOp kernel) {
-  APInt begin, end, step;
-  bool hasRange = kernel.getNumArguments() >= 2 &&
-                  matchPattern(call.getOperand(0), m_ConstantInt(&begin)) &&
-                  matchPattern(call.getOperand(1), m_ConstantInt(&end));
-  WorkCount sum;
-  for (Operation &op : kernel.getOps()) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || !hasRange || loop.getLowerBound() != kernel.getArgument(0) ||
-        loop.getUpperBound() != kernel.getArgument(1) ||
-        !matchPattern(loop.getStep(), m_ConstantInt(&step))) {
-      add(sum, countWork(&op, countLanes));
-      continue;
-    }
-    double trips = std::ceil(double(end.getSExtValue() - begin.getSExtValue()) /
-                             double(step.getSExtValue()));
-    for (Operation &inner : loop.getBody()->without_terminator())
-      add(sum, countWork(&inner, countLanes), trips);
-  }
-  return sum;
+  llvm::DenseMap<Value, int64_t> values;
+  for (auto [argument, operand] :
+       llvm::zip_equal(kernel.getArguments(), call.getOperands()))
+    if (std::optional<int64_t> value = getConstantIntValue(operand))
+      values[argument] = *value;
+  return countWork(kernel, countLanes, std::move(values));
 }
 
 /// Of one call of an entry, with the kernels that it calls.

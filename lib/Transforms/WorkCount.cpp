@@ -65,6 +65,8 @@ static Bounding findBounding(Operation *root) {
       llvm::append_range(work, loop.getUpperBoundOperands());
     } else if (auto loop = dyn_cast<AffineParallelOp>(op)) {
       llvm::append_range(work, loop.getMapOperands());
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      work.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
     }
   });
   Bounding bounding;
@@ -89,8 +91,10 @@ namespace {
 /// are counted once.
 class Counter {
 public:
-  Counter(Operation *root, llvm::function_ref<double(Operation *)> own)
-      : own(own), driving(findBounding(root).variables) {}
+  Counter(Operation *root, llvm::function_ref<double(Operation *)> own,
+          llvm::DenseMap<Value, int64_t> values)
+      : own(own), driving(findBounding(root).variables),
+        values(std::move(values)) {}
 
   double count(Operation *op);
   int64_t uncounted() const { return int64_t(unknown.size()); }
@@ -276,6 +280,13 @@ double Counter::countAnew(Operation *op) {
     return countAffine(loop);
   if (auto loop = dyn_cast<AffineParallelOp>(op))
     return countParallel(loop);
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    std::optional<int64_t> low = evaluate(loop.getLowerBound());
+    std::optional<int64_t> high = evaluate(loop.getUpperBound());
+    std::optional<int64_t> step = evaluate(loop.getStep());
+    if (low && high && step)
+      return countLoop(loop, loop.getInductionVar(), low, high, *step);
+  }
   if (isa<scf::IfOp, AffineIfOp>(op)) {
     double most = 0;
     for (Region &region : op->getRegions()) {
@@ -300,8 +311,9 @@ double Counter::countAnew(Operation *op) {
 WorkCount countWork(Operation *root) { return countWork(root, countOwnWork); }
 
 WorkCount countWork(Operation *root,
-                    llvm::function_ref<double(Operation *)> own) {
-  Counter counter(root, own);
+                    llvm::function_ref<double(Operation *)> own,
+                    llvm::DenseMap<Value, int64_t> values) {
+  Counter counter(root, own, std::move(values));
   WorkCount work;
   work.flop = counter.count(root);
   work.uncounted = counter.uncounted();

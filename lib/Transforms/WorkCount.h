@@ -4,6 +4,7 @@
 #define POLYNEST_TRANSFORMS_WORKCOUNT_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace polynest {
 
@@ -27,9 +28,11 @@ double countOwnWork(mlir::Operation *op);
 WorkCount countWork(mlir::Operation *root);
 
 /// The same for anything else that an operation without regions does: `own`
-/// says how much.
+/// says how much. `values` are those of arguments, where they are known.
 WorkCount countWork(mlir::Operation *root,
-                    llvm::function_ref<double(mlir::Operation *)> own);
+                    llvm::function_ref<double(mlir::Operation *)> own,
+                    llvm::DenseMap<mlir::Value, int64_t> values =
+                        llvm::DenseMap<mlir::Value, int64_t>());
 
 } // namespace polynest
 
