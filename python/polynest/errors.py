@@ -98,8 +98,9 @@ class OverlapError(PolynestError, ValueError):
     code = "overlap"
 
 
-class ProgramAssertionError(PolynestError, IndexError):
-    """An assertion of the program failed, for example an index check."""
+class ProgramAssertionError(PolynestError, IndexError, RuntimeError):
+    """An assertion of the program failed, for example an index check. Eager has
+    IndexError for some of these, RuntimeError for others."""
 
     code = "assert"
 

@@ -940,7 +940,9 @@ def test_weights_are_not_in_the_text():
 
 
 def test_library_error_types():
+    # Eager raises either, by the op.
     assert issubclass(errors.ProgramAssertionError, IndexError)
+    assert issubclass(errors.ProgramAssertionError, RuntimeError)
 
 
 # -- frozen weights ----------------------------------------------------------------
