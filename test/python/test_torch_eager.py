@@ -113,3 +113,13 @@ def test_tensors_without_elements_are_not_left(function):
         assert h.stride() == w.stride()
         torch.testing.assert_close(h, w, equal_nan=True)
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+def test_determinants():
+    """Also with zeros where torch-mlir has a pivot."""
+    f = compiled(lambda x: torch.linalg.det(x) * 2)
+    for rows in ([[0.0, 1], [1, 0]], [[1.0, 2], [2, 4]], [[3.0, 1], [1, 2]]):
+        x = torch.tensor(rows)
+        torch.testing.assert_close(f(x), torch.linalg.det(x) * 2)
+    (left,) = torch_backend.explain_fallbacks()
+    assert "permutations" in left.reason
