@@ -317,6 +317,17 @@ def _name(node: torch.fx.Node) -> str:
 # -- a graph of Dynamo ---------------------------------------------------------
 
 
+def own_tensors(module: torch.fx.GraphModule) -> dict[str, torch.Tensor]:
+    """Those that a graph of Dynamo holds, as an optimizer's step does, by name
+    and in the order of AOTAutograd."""
+    return dict(
+        [
+            *module.named_parameters(remove_duplicate=False),
+            *module.named_buffers(remove_duplicate=False),
+        ]
+    )
+
+
 def _copies(inputs: Sequence[Any]) -> list[Any]:
     """Copies that share memory where the inputs do."""
     storages: dict[int, torch.UntypedStorage] = {}
@@ -345,18 +356,34 @@ def _copies(inputs: Sequence[Any]) -> list[Any]:
     return copies
 
 
+class _WithOthers(torch.fx.Interpreter):
+    """Runs a graph with `others` in the place of the tensors that it holds."""
+
+    def __init__(
+        self, module: torch.fx.GraphModule, others: dict[str, torch.Tensor]
+    ) -> None:
+        super().__init__(module)
+        self.others = others
+
+    def fetch_attr(self, target: str) -> Any:
+        other = self.others.get(target)
+        return super().fetch_attr(target) if other is None else other
+
+
 def checked_graph(
     module: torch.fx.GraphModule, function: Callable
 ) -> Callable:
     """`function`, what a graph of Dynamo was made into, compared at each call
-    with the graph as it is."""
+    with the graph as it is, on copies of its inputs and of what it holds."""
+    held = own_tensors(module)
 
     def call(*inputs: Any) -> Any:
         before = torch.get_rng_state()
-        copies = _copies(inputs)
+        copies = _copies((*inputs, *held.values()))
         results = function(*inputs)
+        others = dict(zip(held, copies[len(inputs) :]))
         with torch.no_grad(), _same_numbers(before):
-            expected = module(*copies)
+            expected = _WithOthers(module, others).run(*copies[: len(inputs)])
         n = max((t.numel() for t in _tensors((inputs, expected))), default=1)
         pairs = [
             (f"result {i}", got, want)
@@ -366,9 +393,13 @@ def checked_graph(
                     torch.utils._pytree.tree_leaves(expected),
                 )
             )
-        ] + [
-            (f"input {i} after the call", got, want)
-            for i, (got, want) in enumerate(zip(inputs, copies))
+        ]
+        places = [f"input {i}" for i in range(len(inputs))] + [*held]
+        pairs += [
+            (f"{place} after the call", got, want)
+            for place, got, want in zip(
+                places, (*inputs, *held.values()), copies
+            )
         ]
         for what, got, want in pairs:
             # Each part was compared within the tighter bound of its own size.

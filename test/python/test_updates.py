@@ -470,8 +470,9 @@ OPTIMIZERS = {
 }
 
 
+@pytest.mark.parametrize("options", [{}, {"check": True}])
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_optimizers(name):
+def test_optimizers(name, options):
     torch._dynamo.reset()
     shapes = [(33, 7), (5,), (1,), (4, 3, 3, 3), (64, 64)]
     torch.manual_seed(0)
@@ -480,7 +481,9 @@ def test_optimizers(name):
         [torch.nn.Parameter(x.clone()) for x in start] for _ in range(2)
     )
     ours, eager = OPTIMIZERS[name](mine), OPTIMIZERS[name](theirs)
-    step = torch.compile(ours.step, backend=torch_backend.polynest)
+    step = torch.compile(
+        ours.step, backend=torch_backend.polynest, options=options
+    )
     for _ in range(5):
         for p, q in zip(mine, theirs):
             p.grad = torch.randn_like(p)
