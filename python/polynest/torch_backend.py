@@ -1389,6 +1389,7 @@ def _compile_anew(
     # Both take a moment: the worker starts while the graph is traced.
     _capi.lib()
     _lowering.worker().start()
+    _keep_assertions(module)
     module = torch_recurrent.replace(module)
     try:
         graph, written = torch_functional.functional(module, decompositions())
@@ -1451,6 +1452,32 @@ def _compile_anew(
     if not plain or straight is None or any(s == 1 for s, _ in straight.plan):
         return built
     return _kept_direct(only, options, cache, key)
+
+
+_ASSERTIONS = (
+    torch._assert_async,
+    torch.ops.aten._assert_async,
+    torch.ops.aten._assert_async.default,
+)
+
+
+def _keep_assertions(module: torch.fx.GraphModule) -> None:
+    """Gives assertions without a message eager's: PyTorch drops these, which have
+    no result, as dead code."""
+    found = [
+        node
+        for target in _ASSERTIONS
+        for node in module.graph.find_nodes(op="call_function", target=target)
+        if len(node.args) == 1 and not node.kwargs
+    ]
+    for node in found:
+        node.target = torch.ops.aten._assert_async.msg
+        node.args = (
+            *node.args,
+            "Expected Tensor with single nonzero value, but got zero",
+        )
+    if found:
+        module.recompile()
 
 
 class _Overlaps:

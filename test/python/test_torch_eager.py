@@ -115,6 +115,25 @@ def test_tensors_without_elements_are_not_left(function):
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("message", [(), ("too small",)])
+def test_assertions_are_kept(message, training):
+    """PyTorch itself drops those without a message as it traces."""
+
+    def function(x):
+        torch._assert_async(x.min() > 0, *message)
+        return x * 2
+
+    f = compiled(function)
+    x = torch.ones(7, requires_grad=training)
+    assert torch.equal(f(x), x * 2)
+    for wrong in (x - 1, x - 2):
+        with pytest.raises(RuntimeError) as want:
+            function(wrong)
+        with pytest.raises(RuntimeError, match=str(want.value)):
+            f(wrong)
+
+
 def test_determinants():
     """Also with zeros where torch-mlir has a pivot."""
     f = compiled(lambda x: torch.linalg.det(x) * 2)
