@@ -34,10 +34,12 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 import torch
 import torch.fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from polynest import (
     _capi,
@@ -618,27 +620,10 @@ class GraphCompiler:
         if self.dump is not None:
             self.dump.graph(module)
         kinds = self._argument_kinds(graph)
-        self.report.ops = sum(
-            node.op == "call_function"
-            and node.target is not _GETITEM
-            and not frontend.is_symbolic_scalar(node)
-            for node in graph.nodes
-        )
         rejected, regions, level, runners = self._find_or_compile(
             module, kinds
         )
-        self._explain(graph, rejected, regions)
-        self.report.regions = len(regions)
-        _add_report(self.report, self.seen)
-        if self.dump is not None:
-            self.dump.report(self.report)
-        if self.report.fallbacks and (
-            env.strict() or self.options["strict"]
-        ):
-            raise errors.UnsupportedError(
-                "ops would stay with eager: "
-                + "; ".join(map(str, self.report.fallbacks))
-            )
+        self._tell(graph, rejected, regions)
         built, self.straight = _assemble(
             module, regions, level, runners, self.options["results"]
         )
@@ -658,6 +643,28 @@ class GraphCompiler:
             self.straight = None
             return _settling(built, lazy)
         return built
+
+    def leave(self, module: torch.fx.GraphModule, reason: str) -> Callable:
+        """Leaves a graph to eager as a whole."""
+        names = [n.name for n in _ops(module.graph)]
+        self._tell(module.graph, dict.fromkeys(names, reason), [])
+        return module.forward
+
+    def _tell(self, graph, rejected, regions) -> None:
+        """Reports what was compiled."""
+        self.report.ops = len(_ops(graph))
+        self._explain(graph, rejected, regions)
+        self.report.regions = len(regions)
+        _add_report(self.report, self.seen)
+        if self.dump is not None:
+            self.dump.report(self.report)
+        if self.report.fallbacks and (
+            env.strict() or self.options["strict"]
+        ):
+            raise errors.UnsupportedError(
+                "ops would stay with eager: "
+                + "; ".join(map(str, self.report.fallbacks))
+            )
 
     def _find_or_compile(self, module, kinds) -> tuple:
         """Rejected nodes, regions, levels of nodes, and of each region
@@ -942,6 +949,17 @@ def fallback_of(node: torch.fx.Node, reason: str) -> frontend.Fallback:
     )
 
 
+def _ops(graph: torch.fx.Graph) -> list[torch.fx.Node]:
+    """The nodes of a graph that compute tensors."""
+    return [
+        node
+        for node in graph.nodes
+        if node.op == "call_function"
+        and node.target is not _GETITEM
+        and not frontend.is_symbolic_scalar(node)
+    ]
+
+
 def _guard_count(graph: torch.fx.Graph) -> int:
     """Guards on sizes of the graph so far."""
     for node in graph.nodes:
@@ -1193,14 +1211,76 @@ def _input_kinds(example_inputs: Sequence[Any]) -> dict[int, str]:
     return kinds
 
 
-def _unwritten(kinds: dict[int, str]) -> dict[int, str]:
-    """The kinds of the inputs of a graph of AOTAutograd, without those that it
-    writes to, such as caches of decoding: were they frozen, each call would bind
-    all that is, and pack it anew."""
-    meta = torch_cache.traced_metadata()
-    inputs = meta.input_info if meta else ()
-    written = {i for i, info in enumerate(inputs) if info.mutates_data}
+def _unwritten(
+    kinds: dict[int, str], written: Collection[int]
+) -> dict[int, str]:
+    """The kinds of inputs without those that the graph writes to, such as caches
+    of decoding: were they frozen, each call would bind all that is, and pack it
+    anew."""
     return {i: kind for i, kind in kinds.items() if i not in written}
+
+
+def _traced_writes(inputs: int, own: int) -> list[int]:
+    """What the graph writes that AOTAutograd compiles now: numbers of the graph's
+    inputs, and behind these of its own tensors; all where some are not known."""
+    meta = torch_cache.traced_metadata()
+    infos = meta.input_info if meta else ()
+    count = inputs + own
+    if len(infos) != count:
+        return [*range(count)] if any(i.mutates_data for i in infos) else []
+    # AOTAutograd has the graph's own in front.
+    return [
+        (i - own) % count for i, info in enumerate(infos) if info.mutates_data
+    ]
+
+
+def _seen_apart(
+    module: torch.fx.GraphModule, example_inputs: Sequence[Any]
+) -> list[Any]:
+    """The inputs of a graph as AOTAutograd is to see them: where some share memory
+    now, it would keep, unguarded, how they lie in it. Those without gradients are
+    apart for it; whether they are is asked at each call."""
+    seen = list(example_inputs)
+    nodes = list(module.graph.nodes)
+    # These ask where in its memory a tensor lies.
+    if any(
+        word in str(node.target)
+        for node in nodes
+        for word in ("as_strided", "storage_offset")
+    ):
+        return seen
+    values = [
+        n.meta.get("example_value") for n in nodes if n.op == "placeholder"
+    ]
+    memories = {
+        i: v.untyped_storage()._cdata
+        for i, v in enumerate(values)
+        if type(v) is FakeTensor and _has_memory(v) and not v.requires_grad
+    }
+    counts = collections.Counter(memories.values())
+    for i, memory in memories.items():
+        v = values[i]
+        if counts[memory] > 1 and not (v.is_conj() or v.is_neg()):
+            with v.fake_mode:
+                seen[i] = torch.empty_strided(
+                    v.shape, v.stride(), dtype=v.dtype, device=v.device
+                )
+    return seen
+
+
+def _takes_bases(graph: torch.fx.Graph) -> bool:
+    """Whether a graph of AOTAutograd takes one memory in the place of inputs that
+    overlapped as it was traced."""
+    from torch._functorch._aot_autograd.descriptors import (
+        SyntheticBaseAOTInput,
+        ViewBaseAOTInput,
+    )
+
+    bases = SyntheticBaseAOTInput, ViewBaseAOTInput
+    return any(
+        isinstance(n.meta.get("desc"), bases)
+        for n in graph.find_nodes(op="placeholder")
+    )
 
 
 def polynest(
@@ -1400,19 +1480,27 @@ def _compile_anew(
     except torch_functional.Unusual as reason:
         _LOG.debug("traced by AOTAutograd: %s", reason)
     else:
-        kept = {i: kind for i, kind in kinds.items() if i not in written}
+        kept = _unwritten(kinds, written)
         in_place = [] if _refuses_writes(example_inputs, written) else written
         only = GraphCompiler(options, "inference", kept, seen, in_place)
         built = only.compile(graph)
         if written:
-            return _writing(built, module, written, overlaps)
+            return _where_apart(_writing(built, written), module, overlaps)
         if only.straight is None:
             return lambda *arguments: built(*arguments)
         return _kept_direct(only, options, cache, key)
     compilers: list[tuple[GraphCompiler, bool]] = []
+    own = [*module.parameters(), *module.buffers()]
+    all_written: set[int] = set()
+    left: list[GraphCompiler] = []
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
+            if left or _takes_bases(graph.graph):
+                left.append(GraphCompiler(options, kind, {}, seen))
+                reason = "inputs that are written overlap others"
+                return make_boxed_func(left[-1].leave(graph, reason))
+            all_written.update(_traced_writes(len(example_inputs), len(own)))
             apart = _views_apart(graph, kind)
             written: list[int | None] = []
             if apart is None:
@@ -1420,7 +1508,7 @@ def _compile_anew(
                     graph, kind, module, example_inputs
                 )
             compiler = GraphCompiler(
-                options, kind, _unwritten(kinds), seen, written
+                options, kind, _unwritten(kinds, all_written), seen, written
             )
             plain = kind == "inference" and torch_cache.needs_no_wrapper(
                 graph.graph, len(example_inputs)
@@ -1432,7 +1520,7 @@ def _compile_anew(
                 built = joined(compiler.compile(graph))
                 compiler.straight = None
             if any(i is not None for i in written):
-                built = _returning(built, graph, written)
+                built = _returning(built, written)
             compilers.append((compiler, plain))
             return make_boxed_func(built)
 
@@ -1444,7 +1532,16 @@ def _compile_anew(
         inference_compiler=compiler("inference"),
         partition_fn=torch_training.partition,
         decompositions=decomposition_table(),
-    )(module, example_inputs)
+    )(module, _seen_apart(module, example_inputs))
+    if left:
+        return module.forward
+    if all_written:
+        values = [
+            n.meta.get("example_value")
+            for n in module.graph.find_nodes(op="placeholder")
+        ]
+        overlaps = _Overlaps([*values, *own], all_written)
+        return _where_apart(built, module, overlaps, own)
     if len(compilers) != 1:
         return built
     only, plain = compilers[0]
@@ -1486,17 +1583,16 @@ class _Overlaps:
     the fake tensors of the inputs, `written` numbers of some."""
 
     def __init__(
-        self, values: Sequence[Any], written: Sequence[int | None]
+        self, values: Sequence[Any], written: Collection[int]
     ) -> None:
         # Numbers of the tensors, and of those among them that are written.
         self.places = [
             i
             for i, v in enumerate(values)
-            if isinstance(v, torch.Tensor) and v.layout == torch.strided
+            if isinstance(v, torch.Tensor) and _has_memory(v)
         ]
-        chosen = set(written)
         self.written = {
-            at for at, i in enumerate(self.places) if i in chosen
+            at for at, i in enumerate(self.places) if i in written
         }
         spans = [_span(values[i]) for i in self.places]
         self.spans = spans if all(type(n) is int for n in spans) else None
@@ -1522,6 +1618,15 @@ class _Overlaps:
                 written_end = max(written_end, begin + spans[i])
         self.apart = addresses, spans
         return False
+
+
+def _has_memory(value: torch.Tensor) -> bool:
+    """Whether it has an address, and all elements from there on."""
+    return (
+        value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not is_traceable_wrapper_subclass(value)
+    )
 
 
 def _span(value: torch.Tensor) -> Any:
@@ -1581,23 +1686,12 @@ def _written_in_place(
     return written
 
 
-def _returning(
-    built: Callable,
-    graph: torch.fx.GraphModule,
-    written: Sequence[int | None],
-) -> Callable:
+def _returning(built: Callable, written: Sequence[int | None]) -> Callable:
     """Returns, for the first results of `built` that it has put into inputs itself,
     these: AOTAutograd's wrapper copies them, which does nothing where both are one
-    memory. Where inputs share memory that is written, the graph is run as it is."""
-    graph.recompile()
-    overlaps = _Overlaps(
-        [n.meta.get("val") for n in graph.graph.find_nodes(op="placeholder")],
-        written,
-    )
+    memory."""
 
     def call(*arguments):
-        if overlaps(arguments):
-            return graph.forward(*arguments)
         results = list(built(*arguments))
         for at, i in enumerate(written):
             if results[at] is None and i is not None:
@@ -1613,25 +1707,34 @@ def _refuses_writes(inputs: Sequence[Any], written: Sequence[int]) -> bool:
     return any(inputs[i].is_inference() for i in written)
 
 
-def _writing(
-    built: Callable,
-    module: torch.fx.GraphModule,
-    written: Sequence[int],
-    overlaps: _Overlaps,
-) -> Callable:
+def _writing(built: Callable, written: Sequence[int]) -> Callable:
     """Copies the first results of `built` to the inputs that they are new values
-    of, but for those that it has put there itself. Whether these share memory with
-    others no guard asks: where they do, what is read after a write may have been
-    written, and eager runs the graph."""
+    of, but for those that it has put there itself."""
 
     def call(*arguments):
-        if overlaps(arguments):
-            return module.forward(*arguments)
         results = built(*arguments)
         for i, value in zip(written, results):
             if value is not None:
                 arguments[i].copy_(value)
         return results[len(written) :]
+
+    return call
+
+
+def _where_apart(
+    built: Callable,
+    module: torch.fx.GraphModule,
+    overlaps: _Overlaps,
+    own: Sequence[torch.Tensor] = (),
+) -> Callable:
+    """`built`, made of a graph of Dynamo, where what it writes shares no memory
+    with others, which no guard asks: where it does, what is read after a write may
+    have been written, and eager runs the graph. `own` are the graph's tensors."""
+
+    def call(*arguments):
+        if overlaps((*arguments, *own)):
+            return module.forward(*arguments)
+        return built(*arguments)
 
     return call
 

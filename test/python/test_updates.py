@@ -413,13 +413,21 @@ def doubled(x, y):
     return x - y
 
 
-@pytest.mark.parametrize("function", [moved, doubled])
+def shifted(x, y):
+    """Of which AOTAutograd makes a graph."""
+    x[:, 1:].mul_(2)
+    y.add_(x.sum() * 0.001)
+    return x.sum() - y
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("function", [moved, doubled, shifted])
 @pytest.mark.parametrize("places", [(64, 63, 8, 0), (63, 64, 0), (0, 64, 8)])
-def test_parts_of_one_memory(function, places):
+def test_parts_of_one_memory(function, places, dynamic):
     """Are apart, or eager runs the graph, however they lay as it was compiled."""
     torch._dynamo.reset()
     compiled = torch.compile(
-        function, backend=torch_backend.polynest, dynamic=False
+        function, backend=torch_backend.polynest, dynamic=dynamic
     )
     for first in places:
         mine, theirs = torch.arange(128.0), torch.arange(128.0)
@@ -431,6 +439,49 @@ def test_parts_of_one_memory(function, places):
             have, want = compiled(*views(mine)), function(*views(theirs))
         torch.testing.assert_close(have, want)
         torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_parts_of_one_memory_with_gradients(dynamic):
+    torch._dynamo.reset()
+
+    def function(w, x, y):
+        x.mul_(2)
+        y.add_(1)
+        return (w * (x - y)).sum()
+
+    compiled = torch.compile(
+        function, backend=torch_backend.polynest, dynamic=dynamic
+    )
+    for first in (64, 63, 0, 64):
+        results = []
+        for f in (compiled, function):
+            memory = torch.arange(128.0)
+            w = torch.ones(64, requires_grad=True)
+            out = f(w, memory[:64], memory[first:][:64])
+            out.backward()
+            results.append((out, w.grad, memory))
+        torch.testing.assert_close(*results)
+
+
+def test_own_tensors_of_a_graph_that_overlap():
+    """An optimizer's, whose parameters are parts of one memory."""
+    torch._dynamo.reset()
+    results = []
+    for compiled in (True, False):
+        memory = torch.arange(100.0)
+        parts = [memory[:64].view(8, 8), memory[20:84].view(8, 8)]
+        parameters = [torch.nn.Parameter(p) for p in parts]
+        optimizer = torch.optim.SGD(parameters, 0.5, weight_decay=0.5)
+        step = optimizer.step
+        if compiled:
+            step = torch.compile(step, backend=torch_backend.polynest)
+        for _ in range(2):
+            for p in parameters:
+                p.grad = torch.ones_like(p)
+            step()
+        results.append(memory)
+    torch.testing.assert_close(*results)
 
 
 def test_versions_grow():
