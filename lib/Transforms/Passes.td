@@ -688,6 +688,9 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     the next one, and for the first line of one twice as far ahead, whose address
     takes long to translate. Loads and arithmetic make the row's number; rows have
     eight lines at least.
+    A loop that reads a line of each of many rows, from where the loop around it
+    goes on along them, asks for the line after next of each: memory turns from page
+    to page, and no prefetcher of the hardware sees a stream. For reads a page apart.
     Idempotent: loops that ask already are left.
 
     Before: `for i { for j { m = max(m, X[i,j]) }  for j { .. exp(X[i,j] - m) } }`

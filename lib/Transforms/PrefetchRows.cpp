@@ -6,21 +6,22 @@
 // next row (`affine.prefetch`). A loop that computes functions of what nobody
 // has read before asks for what lies a page ahead. A loop along a row that data
 // choose asks for one that they choose later (`memref.prefetch`), whose number
-// is computed beforehand. Legal always: nothing is read but numbers of
-// rows, none behind the last; an address past the end is no fault. Profitable
-// when: the operand comes from beyond the core's own caches and a row stays
-// there; where data choose, each row begins a stream that nobody foresees. The
-// first time over a row runs at the speed of memory, and while the others
-// compute memory stands still: prefetchers of the hardware see no stream, and
-// how far they would go is less than a row. Loops that compute functions are
-// long enough to hide the reading; where there is none, the last loop hides
-// some of it, if it goes on by half a line at least. What later loops read out
-// of a buffer is not asked for: two operands at once took longer. Where all is
-// read once, prefetchers of the hardware stop at the end of each page, and
-// behind it the loop would wait for an address and its first lines; without
-// functions they are as fast as memory, and asking took longer. Limits: rows
-// whose distance is constant; two operands a loop; numbers of rows that loads
-// and arithmetic make. Cost: operations of the nests.
+// is computed beforehand. A loop that reads one line of each of many rows, as
+// transposes do, asks for the line after next of each. Legal always: nothing is
+// read but numbers of rows, none behind the last; an address past the end is no
+// fault. Profitable when: the operand comes from beyond the core's own caches
+// and a row stays there; where data choose, each row begins a stream that
+// nobody foresees. The first time over a row runs at the speed of memory, and
+// while the others compute memory stands still: prefetchers of the hardware see
+// no stream, and how far they would go is less than a row. Loops that compute
+// functions are long enough to hide the reading; where there is none, the last
+// loop hides some of it, if it goes on by half a line at least. What later
+// loops read out of a buffer is not asked for: two operands at once took
+// longer. Where all is read once, prefetchers of the hardware stop at the end
+// of each page, and behind it the loop would wait for an address and its first
+// lines; without functions they are as fast as memory, and asking took longer.
+// Limits: rows whose distance is constant; two operands a loop; numbers of rows
+// that loads and arithmetic make. Cost: operations of the nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -54,10 +55,13 @@ static constexpr llvm::StringLiteral passName = "prefetch-rows";
 
 static constexpr int64_t lineBytes = 64;
 static constexpr size_t mostOperands = 2;
-/// How far ahead of itself a loop asks: prefetchers of the hardware stop there.
+/// How far ahead of itself a loop asks: prefetchers of the hardware stop there,
+/// and see no stream in what is read so far apart.
 static constexpr int64_t pageBytes = 4096;
 /// Lines of the shortest row worth the number of the next that data choose.
 static constexpr int64_t leastLines = 8;
+/// Lines ahead to ask for where one line of each row is read.
+static constexpr int64_t linesAcross = 2;
 /// What is on its way from memory while a row of these bytes, or a few shorter
 /// ones, are read.
 static constexpr uint64_t bytesAhead = 4096;
@@ -70,6 +74,8 @@ namespace {
 struct Ahead {
   AffineForOp rows, loop;
   Value memref;
+  /// Of `rows`, from that which asks to that which reads.
+  int64_t iterations = 1;
   SmallVector<Access, 2> reads;
   uint64_t rowBytes = 0, bytes = 0;
 };
@@ -163,6 +169,42 @@ findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
         ahead.rowBytes <= cacheBytes / 4 &&
         isReadAgain(ahead.reads.front(), rows, loop, earlier) &&
         found.size() < mostOperands)
+      found.push_back(std::move(ahead));
+  }
+  return found;
+}
+
+/// What `loop` reads across rows, a line of each, which the next iteration of
+/// `rows` reads on from there.
+static SmallVector<Ahead, 0> findAcross(AffineForOp rows, AffineForOp loop,
+                                        uint64_t cacheBytes) {
+  SmallVector<Ahead, 0> found;
+  if (asksAlready(loop) || loop.getStepAsInt() <= 0 || rows.getStepAsInt() <= 0)
+    return found;
+  SmallVector<Access, 8> accesses;
+  collectAccesses(rows, accesses);
+  llvm::MapVector<Value, Ahead> byMemref;
+  for (const Access &access : accesses) {
+    if (access.isWrite || !access.isAffine() || !loop->isAncestor(access.op))
+      continue;
+    std::optional<int64_t> within = getAdvance(access, loop);
+    std::optional<int64_t> next = getAdvance(access, rows);
+    if (!within || !next || std::abs(*within) < pageBytes || *next <= 0 ||
+        *next > lineBytes)
+      continue;
+    Ahead &ahead = byMemref[access.memref];
+    ahead.rows = rows;
+    ahead.loop = loop;
+    ahead.memref = access.memref;
+    ahead.iterations = linesAcross;
+    ahead.rowBytes += saturatingMultiply(lineBytes, estimateTrips(loop));
+    ahead.bytes = saturatingMultiply(std::abs(*within), estimateTrips(loop));
+    ahead.reads.push_back(access);
+  }
+  for (auto &entry : byMemref) {
+    Ahead &ahead = entry.second;
+    if (!mayWrite(accesses, ahead.memref) && ahead.bytes > cacheBytes &&
+        ahead.rowBytes <= cacheBytes / 4 && found.size() < mostOperands)
       found.push_back(std::move(ahead));
   }
   return found;
@@ -367,8 +409,9 @@ static void apply(Ahead &ahead) {
     for (unsigned d = 0; ahead.rows && d < map.getNumDims(); ++d)
       if (read.map.getOperand(d) == ahead.rows.getInductionVar()) {
         AffineExpr dim = builder.getAffineDimExpr(d);
-        map = map.replace(dim, dim + ahead.rows.getStepAsInt(),
-                          map.getNumDims(), map.getNumSymbols());
+        map =
+            map.replace(dim, dim + ahead.iterations * ahead.rows.getStepAsInt(),
+                        map.getNumDims(), map.getNumSymbols());
       }
     // Into the second level: the first holds what is computed with.
     AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
@@ -484,6 +527,9 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
         addStreams(rows);
       llvm::append_range(decisions, found);
       for (AffineForOp loop : loops)
+        if (!holdsLoops(loop.getBody()))
+          llvm::append_range(decisions, findAcross(rows, loop, cacheBytes));
+      for (AffineForOp loop : loops)
         if (std::optional<Chosen> chosen = findChosen(rows, loop, cacheBytes))
           choices.push_back(std::move(*chosen));
     });
@@ -498,7 +544,9 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     for (Ahead &ahead : decisions) {
       keepOneALine(ahead);
       remark(RemarkKind::Applied, ahead.loop.getLoc(), passName,
-             ahead.rows ? "next row asked for" : "next page asked for")
+             !ahead.rows             ? "next page asked for"
+             : ahead.iterations == 1 ? "next row asked for"
+                                     : "next lines of rows asked for")
           << arg("row-bytes", ahead.rowBytes) << arg("bytes", ahead.bytes)
           << arg("lines", ahead.reads.size());
       apply(ahead);

@@ -8,7 +8,9 @@
 // distances (@dynamic) stay. A second run changes nothing. A loop along a row that
 // data choose asks for a row 4 KiB of rows later, the last for their last again, by a
 // number computed from the same loads and arithmetic (@chosen, rows two apart, numbers
-// three apart); numbers that change along the row (@along), from memory that the nest writes
+// three apart); a loop that reads one line of each row asks for the line after next
+// (@across), but not for what lies in one page (@near), is written (@written_across) or
+// where the next iteration reads more than a line further on (@lines); numbers that change along the row (@along), from memory that the nest writes
 // (@changing), divisions that might trap (@divided), short rows (@short) and small
 // matrices (@tiny) stay.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
@@ -351,6 +353,70 @@ func.func @tiny(%t: memref<512x256xf32>, %n: memref<2048xi64>, %o: memref<2048x2
       %r = arith.index_cast %m : i64 to index
       %v = vector.load %t[%r, %j] : memref<512x256xf32>, vector<16xf32>
       affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// Lines of 64 bytes of 1024 rows of 16 KiB; after two of 16 floats come those 32 on.
+// CHECK-LABEL: func @across
+//  CHECK-SAME: (%[[X:[^:]+]]: memref<1024x4096xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 4096 step 16
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 2
+//  CHECK-NEXT:     affine.prefetch %[[X]][%[[J]], %[[I]] + 32], read, locality<2>, data
+//  CHECK-NEXT:     affine.prefetch %[[X]][%[[J]] + 1, %[[I]] + 32], read, locality<2>, data
+//  CHECK-NEXT:     affine.vector_load
+//       CHECK: return
+//      REMARK: bytes=16777216, lines=2, {{.*}}next lines of rows asked for{{.*}}row-bytes=65536
+func.func @across(%x: memref<1024x4096xf32>, %o: memref<4096x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 step 16 {
+    affine.for %j = 0 to 1024 step 2 {
+      %v = affine.vector_load %x[%j, %i] : memref<1024x4096xf32>, vector<16xf32>
+      %w = affine.vector_load %x[%j + 1, %i] : memref<1024x4096xf32>, vector<16xf32>
+      %s = arith.addf %v, %w : vector<16xf32>
+      affine.vector_store %s, %o[%i, %j] : memref<4096x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @near
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @near(%x: memref<65536x512xf32>, %o: memref<512x65536xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 512 step 16 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.vector_load %x[%j, %i] : memref<65536x512xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<512x65536xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @written_across
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @written_across(%x: memref<1024x4096xf32> {polynest.mutable}) attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 step 16 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.vector_load %x[%j, %i] : memref<1024x4096xf32>, vector<16xf32>
+      %s = arith.addf %v, %v : vector<16xf32>
+      affine.vector_store %s, %x[%j, %i] : memref<1024x4096xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @lines
+//   CHECK-NOT:   prefetch
+//       CHECK: return
+func.func @lines(%x: memref<1024x4096xf32>, %o: memref<4096x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 step 32 {
+    affine.for %j = 0 to 1024 {
+      %v = affine.vector_load %x[%j, %i] : memref<1024x4096xf32>, vector<16xf32>
+      %w = affine.vector_load %x[%j, %i + 16] : memref<1024x4096xf32>, vector<16xf32>
+      %s = arith.addf %v, %w : vector<16xf32>
+      affine.vector_store %s, %o[%i, %j] : memref<4096x1024xf32>, vector<16xf32>
     }
   }
   return
