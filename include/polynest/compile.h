@@ -8,8 +8,8 @@
  *   s2     affine loop nests      s5  the LLVM dialect
  * A module that already is at a later stage starts there.
  * Threads: one thread at a time for a module; different modules at once.
- * compile_to_executable starts up to pn_thread_count_get() - 1 threads, which
- * end before it returns.
+ * compile_to_executable starts up to 15 threads, no more than there are other
+ * processors that the caller may run on, which end before it returns.
  * Errors: PN_ERROR_UNSUPPORTED and PN_ERROR_VERIFY with a location,
  * PN_ERROR_PASS, PN_ERROR_ARGUMENT (bad options), PN_ERROR_TARGET,
  * PN_ERROR_IO, PN_ERROR_LINK, PN_ERROR_MEMORY, PN_ERROR_INTERNAL.

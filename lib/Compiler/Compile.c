@@ -12,11 +12,11 @@
 #include "Compiler/Library.h"
 #include "Pipeline/Pipeline.h"
 #include "Runtime/Clock.h"
+#include "Runtime/Environment.h"
 #include "Support/Paths.h"
 #include "Target/HostFacts.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Pass.h"
-#include "polynest/runtime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -200,10 +200,10 @@ static pn_error_t *compile_objects(const pn_module_t *module,
   return error;
 }
 
-/* Threads that LLVM may use: no more than compiled programs would, nor than the
- * target has cores. */
+/* Threads that LLVM may use: one for each processor that the caller may run on,
+ * however many threads compiled programs are to have. */
 static int32_t codegen_thread_count(const pn_target_info_t *target) {
-  int32_t count = pn_thread_count_get();
+  int32_t count = pn_env_processor_count();
   return count < target->cores ? count : target->cores;
 }
 
