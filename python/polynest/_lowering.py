@@ -19,6 +19,10 @@ class LoweringCrash(Exception):
     """The worker died or did not answer in time; the message says which."""
 
 
+class LoweringTimeout(LoweringCrash):
+    """It did not answer in time."""
+
+
 class Worker:
     """One child process; restarted after a crash and in a forked child.
 
@@ -41,13 +45,16 @@ class Worker:
         module: str,
         locations: bool = False,
         updates: dict[int, int] | None = None,
+        quick: bool = False,
     ) -> dict:
-        """`updates`: results that are new values of arguments."""
+        """`updates`: results that are new values of arguments. A `quick` answer
+        that is no module does not say what is wrong."""
         message = json.dumps(
             {
                 "module": module,
                 "locations": locations,
                 "updates": list((updates or {}).items()),
+                "quick": quick,
             }
         )
         body = message.encode()
@@ -80,7 +87,7 @@ class Worker:
             tail = self._error_tail()
             self._close()
         if timed_out.is_set():
-            raise LoweringCrash(
+            raise LoweringTimeout(
                 f"torch-mlir did not finish in {limit:g} s"
             )
         raise LoweringCrash(

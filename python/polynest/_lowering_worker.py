@@ -8,7 +8,8 @@ about 0.2 s, stays for the life of its parent and ends with its standard input.
 
 Protocol: each message is a 4-byte little-endian length and that many bytes of
 JSON. Request {"module": text, "locations": bool, "updates": [[result, argument],
-...]}, the results of the one function that are new values of arguments; answer
+...], "quick": bool}, the results of the one function that are new values of
+arguments, and whether what fails will be asked for again, see `_run`; answer
 {"ok": true, "text": ...} or {"ok": false, "kind": "unread" | "unsupported" |
 "error", "message": ..., "places": [[location, message], ...]}; "unread" is text
 that torch-mlir does not parse.
@@ -39,6 +40,41 @@ PIPELINE = (
 _LAST_PASS = "torch-verify-linalg-on-tensors-backend-contract"
 
 
+_CONVERSION = "func.func(convert-torch-to-"
+
+
+def _parts(pipeline: str) -> list[str]:
+    """The pipeline cut behind each conversion."""
+    anchor, _, inner = pipeline.removesuffix(")").partition("(")
+    passes, depth = [""], 0
+    for c in inner:
+        depth += (c in "({") - (c in ")}")
+        if c == "," and depth == 0:
+            passes.append("")
+        else:
+            passes[-1] += c
+    parts: list[list[str]] = [[]]
+    for i, text in enumerate(passes):
+        parts[-1].append(text)
+        if text.startswith(_CONVERSION) and i + 1 < len(passes):
+            parts.append([])
+    return [f"{anchor}({','.join(part)})" for part in parts]
+
+
+def _run(module, pipeline: str, quick: bool) -> None:
+    """Runs passes; raises where one fails or makes what is not valid. To verify
+    after each takes as long as the passes: of a `quick` run, conversions and
+    the end are verified."""
+    from torch_mlir.passmanager import PassManager
+
+    for part in _parts(pipeline) if quick else [pipeline]:
+        passes = PassManager.parse(part)
+        passes.enable_verifier(not quick)
+        passes.run(module.operation)
+        if quick and not module.operation.verify():
+            raise ValueError("a pass has made what is not valid")
+
+
 def read_message(stream) -> dict | None:
     head = stream.read(4)
     if len(head) < 4:
@@ -62,25 +98,21 @@ def _walk(op):
                 yield from _walk(inner.operation)
 
 
-def _foreign_ops(module) -> list[list[str]]:
-    """Ops of dialects the compiler does not read, with their places."""
-    found = []
+def _foreign_ops(module) -> tuple[list[list[str]], bool]:
+    """Ops of dialects the compiler does not read, with their places, and whether
+    there are some that it reads in generic form."""
+    found, generic = [], False
     for op in _walk(module.operation):
         name = op.operation.name
         dialect = name.partition(".")[0]
         if name in ACCEPTED_FOREIGN:
+            generic = True
             continue
         if dialect not in ACCEPTED_DIALECTS or name == (
             "builtin.unrealized_conversion_cast"
         ):
             found.append([str(op.location), f"no lowering of '{name}'"])
-    return found
-
-
-def _has_foreign(module) -> bool:
-    return any(
-        op.operation.name in ACCEPTED_FOREIGN for op in _walk(module.operation)
-    )
+    return found, generic
 
 
 def _mark_updates(module, updates: Sequence[Sequence[int]]) -> None:
@@ -103,7 +135,10 @@ def _mark_updates(module, updates: Sequence[Sequence[int]]) -> None:
 
 
 def lower(
-    text: str, locations: bool, updates: Sequence[Sequence[int]] = ()
+    text: str,
+    locations: bool,
+    updates: Sequence[Sequence[int]] = (),
+    quick: bool = False,
 ) -> dict:
     from torch_mlir import ir
     from torch_mlir._mlir_libs import _mlir, _torchMlir
@@ -132,12 +167,11 @@ def lower(
             kind = "error"
             sizes = _rewrites.equal_sizes(module)
             recurrences = _recurrences.declare(module)
-            passes = PassManager.parse(PIPELINE)
+            pipeline = str(PassManager.parse(PIPELINE))
             if recurrences:
                 # The last pass refuses calls; `_foreign_ops` finds the rest.
-                text = str(passes).replace(f",{_LAST_PASS}", "")
-                passes = PassManager.parse(text)
-            passes.run(module.operation)
+                pipeline = pipeline.replace(f",{_LAST_PASS}", "")
+            _run(module, pipeline, quick)
             _rewrites.rewrite_module(module, sizes)
             _recurrences.define(module, recurrences)
             # Attributes of the torch dialect mean nothing to the compiler
@@ -157,7 +191,7 @@ def lower(
                 "message": message.strip(),
                 "places": places,
             }
-        foreign = _foreign_ops(module)
+        foreign, generic = _foreign_ops(module)
         if foreign:
             return {
                 "ok": False,
@@ -169,7 +203,7 @@ def lower(
             "ok": True,
             "text": module.operation.get_asm(
                 enable_debug_info=locations,
-                print_generic_op_form=_has_foreign(module),
+                print_generic_op_form=generic,
             ),
         }
 
@@ -190,7 +224,10 @@ def main() -> None:
         write_message(
             sink,
             lower(
-                request["module"], request["locations"], request["updates"]
+                request["module"],
+                request["locations"],
+                request["updates"],
+                request["quick"],
             ),
         )
 

@@ -972,18 +972,23 @@ def _import(
         return importer.module.operation.get_asm(enable_debug_info=True)
 
 
-def _lower(
-    text: str,
-    locations: bool,
-    seen: Callable[[str], None] | None,
-    updates: dict[int, int],
-) -> dict:
-    if seen is not None:
-        seen(text)
+def _ask(text: str, locations: bool, updates: dict[int, int]) -> dict:
     try:
         return _lowering.worker().request(text, locations, updates)
     except _lowering.LoweringCrash as crash:
         raise RegionRefused(str(crash)) from crash
+
+
+def _ask_quickly(text: str, updates: dict[int, int]) -> dict | None:
+    """The answer to a module in which nothing is wrong; None where something is:
+    to say what, `_ask` takes longer."""
+    try:
+        answer = _lowering.worker().request(text, False, updates, True)
+    except _lowering.LoweringTimeout as crash:
+        raise RegionRefused(str(crash)) from crash
+    except _lowering.LoweringCrash:
+        return None
+    return answer if answer["ok"] or answer["kind"] == "unread" else None
 
 
 def _lower_written(
@@ -995,10 +1000,15 @@ def _lower_written(
     """The worker's answer to the graph as torch_text.py writes it; None where
     torch-mlir's importer has to be asked: it knows which ops torch-mlir has."""
     try:
-        text = torch_text.write(graph, entry)
+        answer = None
+        if not locations:
+            text = torch_text.write(graph, entry, places=False)
+            answer = _ask_quickly(text, updates)
+        if answer is None:
+            text = torch_text.write(graph, entry)
+            answer = _ask(text, locations, updates)
     except torch_text.NotWritten:
         return None
-    answer = _lower(text, locations, None, updates)
     return None if answer.get("kind") == "unread" else answer
 
 
@@ -1030,7 +1040,12 @@ def lower_region(
             raise RegionRefused(
                 f"torch-mlir cannot import the graph: {_short(str(error))}"
             ) from error
-        answer = _lower(text, locations, seen, updates)
+        if seen is not None:
+            seen(text)
+        if not locations:
+            answer = _ask_quickly(text, updates)
+        if answer is None:
+            answer = _ask(text, locations, updates)
     if not answer["ok"]:
         named = _named_nodes(answer["places"])
         originals = {n.name for n in region.nodes}

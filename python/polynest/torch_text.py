@@ -121,7 +121,8 @@ _Operand = tuple[str, str]
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, places: bool) -> None:
+        self.places = places
         self.lines: list[str] = []
         self.count = 0
         self.values: dict[torch.fx.Node, _Operand | list[_Operand]] = {}
@@ -162,7 +163,7 @@ class _Writer:
         )
 
     def _look_at_place(self, node: torch.fx.Node) -> None:
-        trace = node.meta.get("stack_trace")
+        trace = node.meta.get("stack_trace") if self.places else None
         if trace is None:
             return
         places = [
@@ -339,10 +340,11 @@ class _Writer:
         self.values[node] = value[index]
 
 
-def write(graph: torch.fx.Graph, entry: str) -> str:
-    """The text of one function with the graph's placeholders as arguments.
-    Raises NotWritten."""
+def write(graph: torch.fx.Graph, entry: str, places: bool = True) -> str:
+    """The text of one function with the graph's placeholders as arguments, and
+    where wanted with the places of ops, which are half of it. Raises
+    NotWritten."""
     try:
-        return _Writer().write(graph, entry)
+        return _Writer(places).write(graph, entry)
     except (KeyError, IndexError) as error:
         raise NotWritten(f"an unusual graph: {error}") from error

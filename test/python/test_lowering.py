@@ -8,7 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
 
-from polynest import _lowering, env, torch_backend  # noqa: E402
+from polynest import (  # noqa: E402
+    _lowering,
+    env,
+    torch_backend,
+    torch_frontend,
+)
 from polynest import _lowering_worker as child  # noqa: E402
 
 GOOD = """
@@ -46,6 +51,47 @@ def test_names_the_op_it_cannot_lower(worker):
     answer = worker.request(text)
     assert not answer["ok"] and "erfinv" in answer["message"]
     assert answer["places"]
+
+
+def test_quick_answers(worker):
+    """The same where nothing is wrong; what is wrong is found as well."""
+    assert worker.request(GOOD, quick=True) == worker.request(GOOD)
+    wrong = GOOD.replace("torch.aten.relu", "torch.aten.erfinv")
+    assert not worker.request(wrong, quick=True)["ok"]
+    # Then whoever asked has to ask again.
+    assert torch_frontend._ask_quickly(wrong, {}) is None
+    assert torch_frontend._ask_quickly(GOOD, {})["ok"]
+
+
+def test_parts_of_a_pipeline():
+    inner = ["a(b{c=1,2},d)", "func.func(convert-torch-to-x{k=l,m})", "e", "f"]
+    assert child._parts(f"builtin.module({','.join(inner)})") == [
+        f"builtin.module({','.join(inner[:2])})",
+        "builtin.module(e,f)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["LoweringCrash", "LoweringTimeout"])
+def test_asks_again_after_a_quick_crash(monkeypatch, name):
+    torch._dynamo.reset()
+    torch_backend.reset_reports()
+    request, quick = _lowering.Worker.request, []
+
+    def crash(self, text, locations=False, updates=None, is_quick=False):
+        quick.append(is_quick)
+        if is_quick:
+            raise getattr(_lowering, name)("torch-mlir ended with status -6")
+        return request(self, text, locations, updates)
+
+    monkeypatch.setattr(_lowering.Worker, "request", crash)
+    x = torch.randn(4)
+    with torch.no_grad():
+        g = torch.compile(
+            lambda x: torch.tanh(x) + 1, backend=torch_backend.polynest
+        )
+        torch.testing.assert_close(g(x), torch.tanh(x) + 1)
+    # What took too long once would again.
+    assert quick.count(False) == (1 if name == "LoweringCrash" else 0)
 
 
 def test_survives_a_crash(worker):
