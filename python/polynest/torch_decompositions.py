@@ -11,11 +11,12 @@ leaves its op alone.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
 import threading
-from typing import Callable
+from typing import Callable, Iterator
 
 import torch
 from torch import _prims_common
@@ -297,15 +298,17 @@ def _batch_norm_inference(
     # does; what is per channel folds into constants.
     wide = torch.float32 if _is_low(x) else x.dtype
     shape = [1, -1] + [1] * (x.dim() - 2)
-    scale = 1.0 / torch.sqrt(running_var.to(wide) + eps)
+    # What `1.0 / x` comes down to, in a third of the steps.
+    one = torch.ones((), dtype=wide, device=x.device)
+    scale = torch.div(one, torch.sqrt(running_var.to(wide) + eps))
     if weight is not None:
         scale = scale * weight.to(wide)
     shift = -running_mean.to(wide) * scale
     if bias is not None:
         shift = shift + bias.to(wide)
     out = x.to(wide) * scale.view(shape) + shift.view(shape)
-    empty = x.new_empty((0,), dtype=wide)
-    return out.to(x.dtype), empty, empty.clone()
+    empty, other = (x.new_empty((0,), dtype=wide) for _ in range(2))
+    return out.to(x.dtype), empty, other
 
 
 @_replaces(aten.native_group_norm.default)
@@ -980,6 +983,24 @@ def _window_places(x, counts, kernel, stride=(), padding=0, dilation=1, *_):
 _MOST_TAPS = 27
 
 
+class _Raw(threading.local):
+    indices: list[torch.Tensor] | None = None
+
+
+_RAW = _Raw()
+
+
+@contextlib.contextmanager
+def raw_indices() -> Iterator[list[torch.Tensor]]:
+    """Leaves out what makes indices of windows eager's, most of what a pool is
+    made of: mostly nobody reads them. Gives those that are not eager's."""
+    before, _RAW.indices = _RAW.indices, []
+    try:
+        yield _RAW.indices
+    finally:
+        _RAW.indices = before
+
+
 def _max_pool(pool, dims: int):
     def places(x, out, indices, *args):
         sizes = x.shape[-dims:]
@@ -1009,7 +1030,10 @@ def _max_pool(pool, dims: int):
             return out.squeeze(0), indices.squeeze(0)
         out, indices = pool(x, *args)
         if x.is_floating_point() and x.numel() != 0:
-            indices = places(x, out, indices, *args)
+            if _RAW.indices is not None:
+                _RAW.indices.append(indices)
+            else:
+                indices = places(x, out, indices, *args)
         return out, indices
 
     return _once(whole)

@@ -36,7 +36,7 @@ from torch.utils._python_dispatch import (
 )
 
 from polynest import torch_cache, torch_recurrent
-from polynest.torch_decompositions import Decompositions
+from polynest.torch_decompositions import Decompositions, raw_indices
 
 aten = torch.ops.aten
 
@@ -294,6 +294,24 @@ def _without_writing(func: torch._ops.OpOverload) -> Callable:
     return plain
 
 
+def _reads_any(
+    recorder: _Recorder, result: Any, tensors: Sequence[torch.Tensor]
+) -> bool:
+    """Whether one of the tensors was used, or is part of the result."""
+    chosen = {recorder.slot(t).at for t in tensors}
+    used: list[Any] = []
+    for _, args, kwargs, _ in recorder.steps:
+        map_aggregate((args, kwargs), used.append)
+    _map(result, used.append)
+    return any(
+        isinstance(v, _Ref)
+        and v.at in chosen
+        or isinstance(v, torch.Tensor)
+        and recorder.slot(v).at in chosen
+        for v in used
+    )
+
+
 class _Made:
     """What a sort of node is made of. `steps` are (op, arguments, keywords,
     fake result); `result` is what the node gives, with a _Part for each tensor;
@@ -471,6 +489,22 @@ class _Builder:
             made = self.made[key] = self._make(node, values)
         self.values[node] = self._splice(node, made, values)
 
+    def _run(
+        self, node: torch.fx.Node, args: Any, kwargs: Any, fakes: list
+    ) -> tuple[_Recorder, Any]:
+        recorder = _Recorder(self.table, fakes)
+        try:
+            with recorder:
+                if node.op == "call_function":
+                    result = node.target(*args, **kwargs)
+                else:
+                    result = getattr(args[0], node.target)(*args[1:], **kwargs)
+        except Unusual:
+            raise
+        except Exception as error:  # AOTAutograd knows better, or says so
+            raise Unusual(f"{node.target}: {error}") from error
+        return recorder, result
+
     def _make(self, node: torch.fx.Node, values: list[_Value]) -> _Made:
         """Runs a node on tensors that look like `values`."""
         fakes = [
@@ -490,17 +524,10 @@ class _Builder:
                 lambda v: by_value[v] if isinstance(v, _Value) else v,
             ),
         )
-        recorder = _Recorder(self.table, fakes)
-        try:
-            with recorder:
-                if node.op == "call_function":
-                    result = node.target(*args, **kwargs)
-                else:
-                    result = getattr(args[0], node.target)(*args[1:], **kwargs)
-        except Unusual:
-            raise
-        except Exception as error:  # AOTAutograd knows better, or says so
-            raise Unusual(f"{node.target}: {error}") from error
+        with raw_indices() as raw:
+            recorder, result = self._run(node, args, kwargs, fakes)
+        if raw and _reads_any(recorder, result, raw):
+            recorder, result = self._run(node, args, kwargs, fakes)
         if node.op == "call_method" and _writes_by_name(node.target):
             # Of what writes no value nothing was taken down.
             if not recorder.written:

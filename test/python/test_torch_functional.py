@@ -145,6 +145,14 @@ def detached(x):
     return x.detach() * 2, x.T @ x, x.mT + 1, x.expand(2, 4, 4) + 1
 
 
+def pools(x):
+    """Indices that are read, that nobody reads, and of a single image."""
+    image = x[None]
+    one, places = F.max_pool2d(image, 2, return_indices=True)
+    two = F.max_pool2d(image[None], 3, 1, 1)
+    return one, places + 1, two, F.adaptive_max_pool2d(image[None], 2)
+
+
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize(
     "function",
@@ -159,12 +167,35 @@ def detached(x):
         signs,
         looks,
         detached,
+        pools,
     ],
 )
 def test_same_graph(function, mode):
     ours, theirs = sides(function, [torch.randn(4, 4)], mode)
     assert not isinstance(ours, str), ours
     assert meaning(ours) == meaning(theirs)
+
+
+def test_indices_that_nobody_reads_are_not_made():
+    """They go by their own, and to make them takes longer than all the rest."""
+    found = []
+    dispatch = torch_functional._Recorder.__torch_dispatch__
+
+    def counted(self, func, types, args=(), kwargs=None):
+        found.append(func)
+        return dispatch(self, func, types, args, kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            torch_functional._Recorder, "__torch_dispatch__", counted
+        )
+        sides(lambda x: F.max_pool2d(x, 3, 2, 1), [torch.randn(1, 2, 8, 8)])
+        few = len(found)
+        sides(
+            lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
+            [torch.randn(1, 2, 8, 8)],
+        )
+    assert few < 8 < len(found) - few
 
 
 @pytest.mark.parametrize(
