@@ -4,20 +4,21 @@
 // What: a comparison of two sums of indices, such as that of a causal mask, in
 // 64 bits becomes one of their difference with a constant, in 32 bits; one of
 // widened floats, such as that of a tensor with a number, becomes one of what
-// was widened.
-// Legal when: both sides are affine in indices, and the difference is known to
-// fit 32 bits, signed comparisons and equality alone; or both floats were
-// widened from one type, which changes neither order nor NaN, or one is a
-// constant. Between a constant that the narrow type does not have and the next
-// below it that it has lies no narrow number, so that all but equality compare
-// with that.
-// Profitable: lanes hold twice as many numbers, as many as of the f32 that the
-// mask hides; of two sums one is left. Limits: indices of loops of unknown
-// length have no range. Cost: linear in operations.
+// was widened. A minimum or maximum of indices that a loop carries, such as
+// that of an argmax, is carried in 32 bits. Legal when: both sides are affine
+// in indices, and the difference is known to fit 32 bits, signed comparisons
+// and equality alone; or both floats were widened from one type, which changes
+// neither order nor NaN, or one is a constant. Between a constant that the
+// narrow type does not have and the next below it that it has lies no narrow
+// number, so that all but equality compare with that. Profitable: lanes hold
+// twice as many numbers, as many as of the f32 that the mask hides; of two sums
+// one is left. Limits: indices of loops of unknown length have no range. Cost:
+// linear in operations.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
 
+#include "Analysis/Access.h"
 #include "Analysis/AffineValues.h"
 #include "Support/EraseDead.h"
 #include "Support/Remark.h"
@@ -78,6 +79,22 @@ static int64_t getOffset(AffineExpr expr) {
   return getOffset(sum.getLHS()) + getOffset(sum.getRHS());
 }
 
+/// What an expression of `values` is in 32 bits, in front of `op`.
+static Value emitNarrow(AffineValueBuilder &values, AffineExpr expr,
+                        Operation *op) {
+  OpBuilder ops(op);
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return arith::ConstantOp::create(
+        ops, op->getLoc(), ops.getI32IntegerAttr(int32_t(constant.getValue())));
+  AffineMap map = AffineMap::get(values.getNumDims(), values.getNumSymbols(),
+                                 expr, op->getContext());
+  SmallVector<Value> operands = values.getOperands();
+  canonicalizeMapAndOperands(&map, &operands);
+  return arith::IndexCastOp::create(
+      ops, op->getLoc(), ops.getI32Type(),
+      AffineApplyOp::create(ops, op->getLoc(), map, operands));
+}
+
 /// Why the comparison stays, or null once it is replaced.
 static const char *narrow(arith::CmpIOp test) {
   AffineValueBuilder builder(test);
@@ -96,19 +113,80 @@ static const char *narrow(arith::CmpIOp test) {
   if (isa<AffineConstantExpr>(moves) || offset == INT64_MIN ||
       !fits(builder.rangeOf(moves)) || !fits({-offset, -offset}))
     return "the difference may need more than 32 bits";
-  AffineMap map = AffineMap::get(builder.getNumDims(), builder.getNumSymbols(),
-                                 moves, test.getContext());
-  SmallVector<Value> operands = builder.getOperands();
-  canonicalizeMapAndOperands(&map, &operands);
   OpBuilder ops(test);
-  Type narrowType = ops.getI32Type();
-  Value difference = arith::IndexCastOp::create(
-      ops, test.getLoc(), narrowType,
-      AffineApplyOp::create(ops, test.getLoc(), map, operands));
+  Value difference = emitNarrow(builder, moves, test);
   Value bound = arith::ConstantOp::create(
       ops, test.getLoc(), ops.getI32IntegerAttr(int32_t(-offset)));
   test->replaceAllUsesWith(arith::CmpIOp::create(
       ops, test.getLoc(), test.getPredicate(), difference, bound));
+  return nullptr;
+}
+
+/// The place among what its loop carries of a minimum or maximum in 64 bits.
+static std::optional<unsigned> findCarried(Operation *op) {
+  auto loop = dyn_cast<AffineForOp>(op->getParentOp());
+  if (!loop || !isa<arith::MinSIOp, arith::MaxSIOp>(op) ||
+      !op->getResult(0).getType().isInteger(64) || !op->hasOneUse())
+    return std::nullopt;
+  OpOperand &use = *op->use_begin();
+  if (use.getOwner() != loop.getBody()->getTerminator())
+    return std::nullopt;
+  Value carried = loop.getRegionIterArgs()[use.getOperandNumber()];
+  if (!carried.hasOneUse() || *carried.user_begin() != op)
+    return std::nullopt;
+  return use.getOperandNumber();
+}
+
+/// Why a minimum or maximum that a loop carries `at` a place stays, or null
+/// once it is replaced.
+static const char *narrow(Operation *op, unsigned at) {
+  auto loop = cast<AffineForOp>(op->getParentOp());
+  BlockArgument carried = loop.getRegionIterArgs()[at];
+  Value value = op->getOperand(op->getOperand(0) == carried ? 1 : 0);
+  auto choice = value.getDefiningOp<arith::SelectOp>();
+  SmallVector<Value, 2> numbers = {value};
+  if (choice)
+    numbers = {choice.getTrueValue(), choice.getFalseValue()};
+  AffineValueBuilder values(op);
+  SmallVector<AffineExpr, 2> exprs;
+  for (Value number : numbers) {
+    std::optional<AffineExpr> expr = values.express(number);
+    if (!expr)
+      return "what is carried is not affine in indices";
+    if (!fits(values.rangeOf(*expr)))
+      return "what is carried may need more than 32 bits";
+    exprs.push_back(*expr);
+  }
+  APInt begin;
+  bool isMinimum = isa<arith::MinSIOp>(op);
+  if (getTripCount(loop).value_or(0) == 0 ||
+      !matchPattern(loop.getInits()[at], m_ConstantInt(&begin)) ||
+      (isMinimum ? begin.slt(INT32_MIN) : begin.sgt(INT32_MAX)))
+    return "the loop may end with what it begins with, in 64 bits";
+  int64_t first =
+      std::clamp<int64_t>(begin.getSExtValue(), INT32_MIN, INT32_MAX);
+  OpBuilder ops(loop);
+  Type narrowType = ops.getI32Type();
+  loop.getInitsMutable()[at].set(arith::ConstantOp::create(
+      ops, loop.getLoc(), ops.getI32IntegerAttr(int32_t(first))));
+  carried.setType(narrowType);
+  Value narrowed = emitNarrow(values, exprs[0], op);
+  ops.setInsertionPoint(op);
+  if (choice)
+    narrowed =
+        arith::SelectOp::create(ops, op->getLoc(), choice.getCondition(),
+                                narrowed, emitNarrow(values, exprs[1], op));
+  op->replaceAllUsesWith(ValueRange(
+      isMinimum ? arith::MinSIOp::create(ops, op->getLoc(), narrowed, carried)
+                      .getResult()
+                : arith::MaxSIOp::create(ops, op->getLoc(), narrowed, carried)
+                      .getResult()));
+  Value result = loop.getResult(at);
+  result.setType(narrowType);
+  ops.setInsertionPointAfter(loop);
+  auto wide =
+      arith::ExtSIOp::create(ops, loop.getLoc(), ops.getI64Type(), result);
+  result.replaceAllUsesExcept(wide, wide);
   return nullptr;
 }
 
@@ -207,6 +285,15 @@ static bool isOfWidened(arith::CmpFOp test) {
           test.getRhs().getDefiningOp<arith::ExtFOp>());
 }
 
+/// Why `op` stays, or null once it is replaced.
+static const char *narrow(Operation *op) {
+  if (std::optional<unsigned> at = findCarried(op))
+    return narrow(op, *at);
+  if (auto floats = dyn_cast<arith::CmpFOp>(op))
+    return narrow(floats);
+  return narrow(cast<arith::CmpIOp>(op));
+}
+
 namespace {
 struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
   void runOnOperation() override {
@@ -217,20 +304,19 @@ struct NarrowConditionsPass : impl::NarrowConditionsBase<NarrowConditionsPass> {
       auto floats = dyn_cast<arith::CmpFOp>(op);
       auto integers = dyn_cast<arith::CmpIOp>(op);
       if ((floats && isOfWidened(floats)) ||
-          (integers && isOfWideIntegers(integers)))
+          (integers && isOfWideIntegers(integers)) || findCarried(op))
         tests.push_back(op);
     });
     for (Operation *op : tests) {
-      auto floats = dyn_cast<arith::CmpFOp>(op);
-      if (const char *why =
-              floats ? narrow(floats) : narrow(cast<arith::CmpIOp>(op))) {
+      if (const char *why = narrow(op)) {
         remark(RemarkKind::Declined, op->getLoc(), passName, why);
         ++numDeclined;
         continue;
       }
       remark(RemarkKind::Applied, op->getLoc(), passName,
-             floats ? "floats compared as they were before widening"
-                    : "indices compared in 32 bits");
+             isa<arith::CmpFOp>(op)
+                 ? "floats compared as they were before widening"
+                 : "indices compared in 32 bits");
       ++numApplied;
       replaced.push_back(op);
     }

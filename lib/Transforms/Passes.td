@@ -832,6 +832,13 @@ def NarrowConditions : Pass<"polynest-narrow-conditions", "mlir::func::FuncOp"> 
 
     Before: `%w = arith.extf %x : f32 to f64  arith.cmpf ogt, %w, %c0 : f64`
     After:  `arith.cmpf ogt, %x, %c0 : f32`
+
+    A minimum or maximum in i64 of numbers affine in indices, or of a choice of two
+    such, that a loop carries from a constant is carried in i32, as that of an
+    argmax, if all fit and the loop runs at least once.
+
+    Before: `affine.for %j = 0 to 99 iter_args(%a = %most) { arith.minsi %j64, %a }`
+    After:  `affine.for %j = 0 to 99 iter_args(%a = %c2147483647_i32) { .. : i32 }`
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect"];

@@ -8,7 +8,11 @@
 // constant (@threshold) or each other (@widened); a constant that the narrow type
 // does not have is rounded down (@between, @beyond); NaN stays NaN (@nan); what
 // asks for equality with such a one stays (@never), as does what was widened from
-// two types (@mixed), or compared with what was wide (@wide).
+// two types (@mixed), or compared with what was wide (@wide). A minimum or maximum
+// of indices that a loop carries is carried in i32 (@first), from the nearest number
+// where it begins beyond all (@last, @begin), but not where the loop may end with
+// what it begins with (@below, @empty, @given), for numbers that do not fit
+// (@numerous) or come from memory (@chosen_numbers), or if it is used inside (@used).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WHY < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-narrow-conditions))' | FileCheck %s
@@ -327,4 +331,142 @@ func.func @wide(%m: memref<8xi1>, %a: memref<8xf32>, %b: memref<8xf64>) {
     affine.store %t, %m[%i] : memref<8xi1>
   }
   return
+}
+
+// CHECK-LABEL: func.func @first
+//       CHECK:   %[[MOST:.+]] = arith.constant 2147483647 : i32
+//       CHECK:   %[[M:.+]] = affine.for %[[J:.+]] = 0 to 128 iter_args(%[[A:.+]] = %[[MOST]]) -> (i32)
+//       CHECK:     %[[C:.+]] = affine.load
+//       CHECK:     %[[N:.+]] = arith.index_cast %{{.+}} : index to i32
+//       CHECK:     %[[END:.+]] = arith.constant 128 : i32
+//       CHECK:     %[[S:.+]] = arith.select %[[C]], %[[N]], %[[END]] : i32
+//       CHECK:     %[[B:.+]] = arith.minsi %[[S]], %[[A]] : i32
+//       CHECK:     affine.yield %[[B]] : i32
+//       CHECK:   %[[W:.+]] = arith.extsi %[[M]] : i32 to i64
+//       CHECK:   return %[[W]]
+func.func @first(%c: memref<128xi1>) -> i64 {
+  %most = arith.constant 9223372036854775807 : i64
+  %end = arith.constant 128 : i64
+  %m = affine.for %j = 0 to 128 iter_args(%a = %most) -> (i64) {
+    %t = affine.load %c[%j] : memref<128xi1>
+    %n = arith.index_cast %j : index to i64
+    %s = arith.select %t, %n, %end : i64
+    %b = arith.minsi %a, %s : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @last
+//       CHECK:   arith.constant -2147483648 : i32
+//       CHECK:   arith.maxsi %{{.+}} : i32
+//       CHECK:   return
+func.func @last(%c: memref<128xi1>) -> i64 {
+  %least = arith.constant -2147483649 : i64
+  %none = arith.constant -1 : i64
+  %m = affine.for %j = 0 to 128 iter_args(%a = %least) -> (i64) {
+    %t = affine.load %c[%j] : memref<128xi1>
+    %n = arith.index_cast %j : index to i64
+    %s = arith.select %t, %n, %none : i64
+    %b = arith.maxsi %s, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @begin
+//       CHECK:   arith.constant 5 : i32
+//       CHECK:   arith.minsi %{{.+}} : i32
+//       CHECK:   return
+func.func @begin() -> i64 {
+  %five = arith.constant 5 : i64
+  %m = affine.for %j = 3 to 128 iter_args(%a = %five) -> (i64) {
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @below
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+//         WHY: reason="the loop may end with what it begins with, in 64 bits"
+func.func @below() -> i64 {
+  %less = arith.constant -2147483649 : i64
+  %m = affine.for %j = 0 to 128 iter_args(%a = %less) -> (i64) {
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @empty
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+//         WHY: reason="the loop may end with what it begins with, in 64 bits"
+func.func @empty() -> i64 {
+  %most = arith.constant 9223372036854775807 : i64
+  %m = affine.for %j = 128 to 128 iter_args(%a = %most) -> (i64) {
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @given
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+//         WHY: reason="the loop may end with what it begins with, in 64 bits"
+func.func @given(%begin: i64) -> i64 {
+  %m = affine.for %j = 0 to 128 iter_args(%a = %begin) -> (i64) {
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @numerous
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+//         WHY: reason="what is carried may need more than 32 bits"
+func.func @numerous() -> i64 {
+  %most = arith.constant 9223372036854775807 : i64
+  %m = affine.for %j = 0 to 2147483649 iter_args(%a = %most) -> (i64) {
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @chosen_numbers
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+//         WHY: reason="what is carried is not affine in indices"
+func.func @chosen_numbers(%x: memref<128xi64>) -> i64 {
+  %most = arith.constant 9223372036854775807 : i64
+  %m = affine.for %j = 0 to 128 iter_args(%a = %most) -> (i64) {
+    %n = affine.load %x[%j] : memref<128xi64>
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
+}
+
+// CHECK-LABEL: func.func @used
+//       CHECK:   arith.minsi %{{.+}} : i64
+//       CHECK:   return
+func.func @used(%x: memref<128xi64>) -> i64 {
+  %most = arith.constant 9223372036854775807 : i64
+  %m = affine.for %j = 0 to 128 iter_args(%a = %most) -> (i64) {
+    affine.store %a, %x[%j] : memref<128xi64>
+    %n = arith.index_cast %j : index to i64
+    %b = arith.minsi %n, %a : i64
+    affine.yield %b : i64
+  }
+  return %m : i64
 }
