@@ -5,6 +5,7 @@
 
 #include "Conversion/SplitModule.h"
 #include "Runtime/Clock.h"
+#include "Runtime/Start.h"
 #include "Support/MlirBridge.h"
 #include "mlir-c/Target/LLVMIR.h"
 #include "llvm-c/Core.h"
@@ -13,7 +14,6 @@
 #include "llvm-c/Transforms/PassBuilder.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -287,13 +287,9 @@ static void *part_compile(void *data) {
 }
 
 /* Begins to compile on a thread of its own, or does it here where there is
- * none to be had. Signals of the process are for the threads of its program. */
+ * none to be had. */
 static void part_start(pn_part_t *part) {
-  sigset_t all, before;
-  (void)sigfillset(&all);
-  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-  part->is_running = !pthread_create(&part->thread, NULL, part_compile, part);
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  part->is_running = pn_thread_start(part_compile, part, &part->thread);
   if (!part->is_running)
     (void)part_compile(part);
 }

@@ -13,6 +13,7 @@
 #include "Pipeline/Pipeline.h"
 #include "Runtime/Clock.h"
 #include "Runtime/Environment.h"
+#include "Support/MlirBridge.h"
 #include "Support/Paths.h"
 #include "Target/HostFacts.h"
 #include "mlir-c/BuiltinAttributes.h"
@@ -124,6 +125,8 @@ typedef struct pn_session {
   pn_target_info_t target;
   pn_compile_timing_t timing;
   int64_t start_ns;
+  bool is_run_here;
+  pn_touch_t *touched; /* memory for the state, or NULL */
 } pn_session_t;
 
 static pn_error_t *open_session(const pn_module_t *module,
@@ -191,8 +194,13 @@ static pn_error_t *compile_objects(const pn_module_t *module,
   pn_error_t *error = pn_module_clone(module, &copy);
   if (error)
     return error;
-  error = run_stages(copy, PN_STAGE_S5, &session->target, &session->options,
+  error = run_stages(copy, PN_STAGE_S3, &session->target, &session->options,
                      &session->timing);
+  if (!error && session->is_run_here)
+    session->touched = pn_touch_start(pn_mlir_state_bytes(copy->mlir));
+  if (!error)
+    error = run_stages(copy, PN_STAGE_S5, &session->target, &session->options,
+                       &session->timing);
   if (!error)
     error = pn_codegen_objects(copy, &session->target, &session->options,
                                threads, type, &session->timing, out_objects);
@@ -220,11 +228,14 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
                                     pn_session_t *session, pn_buffer_t *bytes,
                                     pn_executable_t **out_executable) {
   pn_objects_t objects;
+  session->is_run_here = true;
   pn_error_t *error =
       compile_objects(module, session, codegen_thread_count(&session->target),
                       LLVMObjectFile, &objects);
-  if (error)
+  if (error) {
+    pn_touch_cancel(session->touched);
     return error;
+  }
   if (bytes)
     pn_cache_pack(&objects, bytes);
   int64_t start = pn_clock_ns();
@@ -235,6 +246,10 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
         (pn_code_t){jit, pn_jit_code_bytes(jit), pn_jit_lookup, pn_jit_destroy},
         out_executable);
   session->timing.link_ns = pn_clock_ns() - start;
+  if (error)
+    pn_touch_cancel(session->touched);
+  else
+    pn_executable_give_touched(*out_executable, session->touched);
   return error;
 }
 

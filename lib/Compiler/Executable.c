@@ -54,6 +54,7 @@ struct pn_executable {
   pn_context_node_t *free_contexts; /* more of them */
   pn_cache_t *cache;                /* where others may find it, or NULL */
   char cache_key[PN_CACHE_KEY_TEXT + 1];
+  pn_touch_t *_Atomic touched; /* memory for a state, or NULL */
 };
 
 /* ------------------------------------------------------------------------ */
@@ -162,6 +163,20 @@ void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
   pn_cache_key_print(key, executable->cache_key);
 }
 
+void pn_executable_give_touched(pn_executable_t *executable,
+                                pn_touch_t *touch) {
+  pn_touch_cancel(atomic_exchange(&executable->touched, touch));
+}
+
+void *pn_entry_state_alloc(const pn_entry_t *entry) {
+  pn_touch_t *touch = atomic_exchange(&entry->executable->touched, NULL);
+  size_t bytes = (size_t)entry->signature->state_bytes;
+  if (touch && pn_touch_bytes(touch) == bytes)
+    return pn_touch_take(touch);
+  pn_touch_cancel(touch);
+  return pn_pool_alloc(bytes);
+}
+
 const char *pn_executable_cache_key(const pn_executable_t *executable) {
   return executable ? executable->cache_key : "";
 }
@@ -184,6 +199,7 @@ static void destroy_context(pn_context_node_t *node) {
 void pn_executable_release(pn_executable_t *executable) {
   if (!executable || !drop_reference(executable))
     return;
+  pn_touch_cancel(atomic_load(&executable->touched));
   destroy_context(atomic_load(&executable->spare));
   while (executable->free_contexts) {
     pn_context_node_t *node = executable->free_contexts;
@@ -841,7 +857,7 @@ static pn_error_t *run_with_state(const pn_entry_t *entry, void *state,
   const pn_signature_entry_t *signature = entry->signature;
   if (state || !signature->state_bytes)
     return run(entry, entry->packed, state, args);
-  void *block = pn_pool_alloc((size_t)signature->state_bytes);
+  void *block = pn_entry_state_alloc(entry);
   void **constants = calloc(signature->constant_count + 1, sizeof(void *));
   pn_error_t *error = NULL;
   if (!block || !constants)

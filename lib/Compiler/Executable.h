@@ -5,6 +5,7 @@
 
 #include "Compiler/CacheFiles.h"
 #include "Compiler/Signature.h"
+#include "Compiler/Touch.h"
 #include "polynest/cache.h"
 
 PN_EXTERN_C_BEGIN
@@ -25,6 +26,14 @@ PN_MUST_USE pn_error_t *pn_executable_create(pn_code_t code,
 /* Notes that the cache holds the executable under the key. */
 void pn_executable_set_cache(pn_executable_t *executable, pn_cache_t *cache,
                              const pn_cache_key_t *key);
+
+/* Leaves memory with the executable, for the first state that is made of one of
+ * its entries. */
+void pn_executable_give_touched(pn_executable_t *executable,
+                                PN_TAKE pn_touch_t *touch);
+
+/* A block of the pool for a state of the entry; NULL where memory is short. */
+PN_GIVE void *pn_entry_state_alloc(const pn_entry_t *entry);
 
 /* One call's view of an argument: itself, or a copy in the layout that the
  * entry wants. */

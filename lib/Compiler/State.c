@@ -98,7 +98,7 @@ static pn_error_t *fill(pn_state_t *state) {
   const pn_signature_entry_t *signature = pn_entry_signature(state->entry);
   if (!signature->state_bytes)
     return NULL;
-  state->block = pn_pool_alloc((size_t)signature->state_bytes);
+  state->block = pn_entry_state_alloc(state->entry);
   pn_memref_t *views = calloc(state->count + 1, sizeof(*views));
   pn_error_t *error = NULL;
   if (!state->block || !views)

@@ -20,9 +20,8 @@
 #include "Runtime/Environment.h"
 #include "Runtime/Fork.h"
 #include "Runtime/Sanitizer.h"
+#include "Runtime/Start.h"
 #include "polynest/runtime.h"
-
-#include <signal.h>
 
 /* ---- Thread count ------------------------------------------------------- */
 
@@ -135,15 +134,8 @@ static void *member_main(void *data) {
   return NULL;
 }
 
-/* Signals of the process are for the threads of its program. */
 static bool member_start(int32_t index, pthread_t *out_thread) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed =
-      pthread_create(out_thread, NULL, member_main, (void *)(intptr_t)index);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return !failed;
+  return pn_thread_start(member_main, (void *)(intptr_t)index, out_thread);
 }
 
 /* More threads than processors: who spins keeps another from working. */

@@ -6,6 +6,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
@@ -111,6 +112,20 @@ MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
       failed(verify(*module)))
     return MlirModule{nullptr};
   return wrap(module.release());
+}
+
+size_t pn_mlir_state_bytes(MlirModule module) {
+  size_t bytes = 0;
+  for (auto function : unwrap(module).getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto type = dyn_cast<MemRefType>(function.getArgument(i).getType());
+      // What fills it takes it, too.
+      if (type && type.hasStaticShape() &&
+          !function->hasAttr("polynest.init") &&
+          function.getArgAttr(i, "polynest.state"))
+        bytes += static_cast<size_t>(type.getNumElements());
+    }
+  return bytes;
 }
 
 bool pn_mlir_write_bytecode(MlirOperation op,

@@ -3,6 +3,9 @@
 
 #include "api.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { N = 300 };
 
 /* r = x * exp(w) reversed + b: of w only the state is left, b is read by calls.
@@ -229,6 +232,89 @@ static void test_none(void) {
   pn_executable_release(executable);
 }
 
+/* As above, of so many elements that another thread touches memory meanwhile.
+ */
+static const char large_program[] =
+    "#id = affine_map<(d0) -> (d0)>\n"
+    "#back = affine_map<(d0) -> (2097151 - d0)>\n"
+    "func.func @f(%w: tensor<2097152xf32> {polynest.constant},\n"
+    "             %x: tensor<2097152xf32>) -> tensor<2097152xf32> {\n"
+    "  %e = tensor.empty() : tensor<2097152xf32>\n"
+    "  %s = linalg.generic {indexing_maps = [#back, #id],\n"
+    "      iterator_types = [\"parallel\"]} ins(%w : tensor<2097152xf32>)\n"
+    "      outs(%e : tensor<2097152xf32>) {\n"
+    "  ^bb0(%a: f32, %o: f32):\n"
+    "    %p = math.exp %a : f32\n"
+    "    linalg.yield %p : f32\n"
+    "  } -> tensor<2097152xf32>\n"
+    "  %r = linalg.generic {indexing_maps = [#id, #id, #id],\n"
+    "      iterator_types = [\"parallel\"]}\n"
+    "      ins(%x, %s : tensor<2097152xf32>, tensor<2097152xf32>)\n"
+    "      outs(%e : tensor<2097152xf32>) {\n"
+    "  ^bb0(%a: f32, %c: f32, %o: f32):\n"
+    "    %p = arith.mulf %a, %c : f32\n"
+    "    linalg.yield %p : f32\n"
+    "  } -> tensor<2097152xf32>\n"
+    "  return %r : tensor<2097152xf32>\n"
+    "}\n";
+
+enum { LARGE = 2097152 };
+static const int64_t large_sizes[] = {LARGE};
+static float large_w[LARGE], large_x[LARGE], large_r[LARGE];
+
+/* Whether a new state gives the right results. */
+static bool binds_large(const pn_entry_t *entry) {
+  pn_memref_t views[] = {
+      {.data = large_w}, {.data = large_x}, {.data = large_r}};
+  for (int i = 0; i < 3; ++i) {
+    views[i].sizes = large_sizes;
+    views[i].dtype = PN_DTYPE_F32;
+    views[i].rank = 1;
+  }
+  pn_state_t *state;
+  CHECK_OK(pn_state_create(entry, &views[0], 1, &state));
+  memset(large_r, 0, sizeof(large_r));
+  CHECK_OK(pn_state_invoke(state, &views[1], 1, &views[2], 1));
+  bool right = true;
+  for (int i = 0; i < LARGE; ++i)
+    right &= large_r[i] == (float)i * (i == LARGE - 1 - 5 ? 1.0f : 0.0f);
+  pn_state_destroy(state);
+  return right;
+}
+
+static uint64_t pool_bytes_used(void) {
+  pn_pool_stats_t stats;
+  pn_pool_stats_get(&stats);
+  return stats.bytes_used;
+}
+
+static void test_touched(void) {
+  for (int i = 0; i < LARGE; ++i) {
+    large_w[i] = i == 5 ? 0.0f : -1000.0f;
+    large_x[i] = (float)i;
+  }
+  uint64_t before = pool_bytes_used();
+  pn_executable_release(api_compile(large_program));
+  CHECK(pool_bytes_used() == before);
+  pn_executable_t *executable = api_compile(large_program);
+  uint64_t touched = pool_bytes_used() - before;
+  /* On a single processor there is none. */
+  CHECK(touched == 0 ||
+        (touched >= sizeof(large_w) && touched < 2 * sizeof(large_w)));
+  const pn_entry_t *entry = entry_of(executable);
+  CHECK(pn_entry_state_bytes(entry) >= sizeof(large_w));
+  /* A child has the memory, but no thread that touches it. */
+  pid_t child = fork();
+  if (child == 0)
+    _exit(binds_large(entry) ? 0 : 1);
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(binds_large(entry));
+  CHECK(pool_bytes_used() == before);
+  CHECK(binds_large(entry));
+  pn_executable_release(executable);
+}
+
 int main(void) {
   CHECK_RUN(test_bound);
   CHECK_RUN(test_unbound);
@@ -236,5 +322,6 @@ int main(void) {
   CHECK_RUN(test_wrong);
   CHECK_RUN(test_marked);
   CHECK_RUN(test_none);
+  CHECK_RUN(test_touched);
   return check_result();
 }
