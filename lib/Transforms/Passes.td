@@ -1080,7 +1080,8 @@ def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
     where sizes are dynamic, large and with rows of whole vectors; else the nest
     runs as it was. Values do not change. Where static rows are no whole number of
     vectors, and vectors are whole lines, a loop whose iterations do the same to
-    each element begins at the first aligned element of the row.
+    each element begins at the first aligned element of the row, and goes on into the
+    vectors behind it that do so, too.
 
     Before: `affine.vector_store %v, %r[%i, %j] : memref<8192x8192xf32>, vector<8xf32>`
     After:  `scf.if %aligned { ... vector.store %v, %r[%i, %j] {alignment = 32,

@@ -7,32 +7,33 @@
 // put under an scf.if that asks whether the result is aligned (and, where sizes
 // are dynamic, large enough, with rows that keep the alignment); its other
 // branch is the nest as it was. Where rows are no whole number of vectors, the
-// loop along a row begins at its first aligned element; a vector at either end,
-// with ordinary stores, does what it leaves.
-// Legal always: the values and places of all stores stay. A loop may begin
-// elsewhere if all that its iterations do to an element is to load what belongs
-// to it, to compute with that and what all elements share, and to store it: any
-// run of elements may then be an iteration, and be done twice. What makes the
-// stores visible to other threads is the fence of polynest-fence-streams.
-// Profitable when: the result is at least `threshold-kib` large, the usable
-// share of the last-level cache, so that ordinary stores would leave little of
-// it there, and the nest writes no small part of that (a border of an image);
-// nothing else in the function reads it; each store fills whole lines, or the
-// loop around the stores fills what it steps over in few streams, so that whole
-// lines are written together (Intel 64 and IA-32 Architectures Optimization
-// Reference Manual, "Non-temporal stores"; Software Optimization Guide for AMD
-// Family 19h, "Write-combining").
-// Limits: results only, as temporaries are read soon; nests at the top of the
-// function. Rows that are no whole number of vectors keep ordinary stores where
-// their length is not known, vectors are no whole lines, or the loop along them
-// is short or may not begin elsewhere.
-// Cost: linear in nests and uses of results; a streamed nest doubles in code,
-// and loops that begin elsewhere have three iterations behind them.
+// loop along a row begins at its first aligned element and goes on into what is
+// done behind it; a vector or two at either end, with ordinary stores, do what
+// it leaves. Legal always: the values and places of all stores stay. A loop may
+// begin elsewhere if all that its iterations do to an element is to load what
+// belongs to it, to compute with that and what all elements share, and to store
+// it, one vector as the other: any run of elements may then be an iteration,
+// and be done twice. What makes the stores visible to other threads is the
+// fence of polynest-fence-streams. Profitable when: the result is at least
+// `threshold-kib` large, the usable share of the last-level cache, so that
+// ordinary stores would leave little of it there, and the nest writes no small
+// part of that (a border of an image); nothing else in the function reads it;
+// each store fills whole lines, or the loop around the stores fills what it
+// steps over in few streams, so that whole lines are written together (Intel 64
+// and IA-32 Architectures Optimization Reference Manual, "Non-temporal stores";
+// Software Optimization Guide for AMD Family 19h, "Write-combining"). Limits:
+// results only, as temporaries are read soon; nests at the top of the function.
+// Rows that are no whole number of vectors keep ordinary stores where their
+// length is not known, vectors are no whole lines, or the loop along them is
+// short or may not begin elsewhere. Cost: linear in nests and uses of results;
+// a streamed nest doubles in code, and loops that begin elsewhere have three
+// iterations behind them.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
+#include "Support/EraseDead.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -81,6 +82,8 @@ struct Target {
   struct Shift {
     AffineForOp loop;
     AffineValueMap lead;
+    /// Whole vectors that do behind the loop what its next iteration would.
+    SmallVector<AffineVectorStoreOp, 4> rest;
   };
   SmallVector<Shift, 1> shifts;
   /// Bytes of the widest vector.
@@ -299,8 +302,8 @@ static bool isUniform(Value value, unsigned depth = 4) {
          });
 }
 
-/// True if the loop may begin at any element: each does with its own what the
-/// others do with theirs.
+/// True if an iteration of the loop does with its elements what the others do
+/// with theirs.
 static bool isElementwise(AffineForOp loop) {
   Value iv = loop.getInductionVar();
   for (Operation &op : loop.getBody()->without_terminator()) {
@@ -361,6 +364,95 @@ static std::optional<AffineValueMap> getLead(const AffineValueMap &address,
   return AffineValueMap(AffineMap::get(operands.size(), 0, lead), operands);
 }
 
+/// Bytes from what `first` accesses in the first iteration of the loop to what
+/// `next`, inside or behind the loop, does; none if that is not known.
+static std::optional<int64_t> getApart(Operation *first, Operation *next,
+                                       AffineForOp loop) {
+  SmallVector<Access, 2> accesses;
+  collectAccesses(first, accesses);
+  collectAccesses(next, accesses);
+  if (accesses.size() != 2 || accesses[0].memref != accesses[1].memref)
+    return std::nullopt;
+  SmallVector<AffineValueMap, 2> places;
+  for (const Access &access : accesses) {
+    std::optional<AffineValueMap> address = getByteAddress(access);
+    if (!address)
+      return std::nullopt;
+    AffineMap map = address->getAffineMap();
+    MLIRContext *context = map.getContext();
+    for (unsigned d = 0; d < map.getNumDims(); ++d)
+      if (address->getOperand(d) == loop.getInductionVar())
+        map = map.replace(
+            getAffineDimExpr(d, context),
+            getAffineConstantExpr(loop.getConstantLowerBound(), context),
+            map.getNumDims(), map.getNumSymbols());
+    places.emplace_back(map, address->getOperands());
+  }
+  AffineValueMap apart;
+  AffineValueMap::difference(places[1], places[0], &apart);
+  auto bytes = dyn_cast<AffineConstantExpr>(apart.getResult(0));
+  return bytes ? std::optional(bytes.getValue()) : std::nullopt;
+}
+
+/// What computes values further on, by what computes the first ones.
+using Matches = DenseMap<Value, Value>;
+
+/// True if `next`, inside or behind the loop, is computed as `first` is in its
+/// first iteration, of vectors that lie `bytes` further on.
+static bool isComputedAlike(Value first, Value next, AffineForOp loop,
+                            int64_t bytes, Matches &matches) {
+  if (loop.isDefinedOutsideOfLoop(first))
+    return first == next;
+  auto [known, isNew] = matches.try_emplace(first, next);
+  if (!isNew)
+    return known->second == next;
+  Operation *from = first.getDefiningOp(), *to = next.getDefiningOp();
+  if (!from || !to || from->getName() != to->getName() ||
+      first.getType() != next.getType())
+    return false;
+  if (isa<AffineVectorLoadOp, AffineLoadOp>(from))
+    return getApart(from, to, loop) == (isa<AffineLoadOp>(from) ? 0 : bytes);
+  return from->getAttrDictionary() == to->getAttrDictionary() &&
+         from->getNumOperands() == to->getNumOperands() &&
+         llvm::all_of(llvm::zip(from->getOperands(), to->getOperands()),
+                      [&](auto pair) {
+                        auto [a, b] = pair;
+                        return isComputedAlike(a, b, loop, bytes, matches);
+                      });
+}
+
+/// True if `next`, inside or behind the loop, does what `first` does in its
+/// first iteration with all vectors `bytes` further on.
+static bool goesOn(AffineVectorStoreOp first, AffineVectorStoreOp next,
+                   AffineForOp loop, int64_t bytes) {
+  Matches matches;
+  return first.getVectorType() == next.getVectorType() &&
+         getApart(first, next, loop) == bytes &&
+         isComputedAlike(first.getValue(), next.getValue(), loop, bytes,
+                         matches);
+}
+
+/// The stores behind the loop that go on with what it does, vector by vector, a
+/// whole iteration at most.
+static SmallVector<AffineVectorStoreOp, 4> findRest(AffineForOp loop,
+                                                    AffineVectorStoreOp first) {
+  SmallVector<AffineVectorStoreOp, 4> rest;
+  int64_t bytes = getVectorBytes(first);
+  int64_t step = loop.getStepAsInt() / first.getVectorType().getNumElements();
+  int64_t length = loop.getConstantUpperBound() - loop.getConstantLowerBound();
+  int64_t begin = length / loop.getStepAsInt() * step * bytes;
+  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<AffineVectorLoadOp, AffineLoadOp>(op) || isMemoryEffectFree(op))
+      continue;
+    auto next = dyn_cast<AffineVectorStoreOp>(op);
+    int64_t at = begin + int64_t(rest.size()) * bytes;
+    if (!next || int64_t(rest.size()) == step || !goesOn(first, next, loop, at))
+      break;
+    rest.push_back(next);
+  }
+  return rest;
+}
+
 /// How the loop around the stores has to begin for them to be aligned; none if
 /// it cannot.
 static std::optional<Target::Shift>
@@ -378,23 +470,14 @@ findShift(ArrayRef<AffineVectorStoreOp> stores) {
   if (length % step != 0 || uint64_t(length / step) < leastIterations ||
       int64_t(stores.size()) * lanes != step)
     return std::nullopt;
-  SmallVector<Access, 4> accesses;
-  for (AffineVectorStoreOp store : stores) {
-    collectAccesses(store, accesses);
-    if (store.getVectorType() != first.getVectorType())
+  for (auto [i, store] : llvm::enumerate(stores))
+    if (!goesOn(first, store, loop, int64_t(i) * lineBytes))
       return std::nullopt;
-  }
+  SmallVector<Access, 1> accesses;
+  collectAccesses(first, accesses);
   std::optional<AffineValueMap> address = getByteAddress(accesses.front());
-  for (auto [i, access] : llvm::enumerate(accesses)) {
-    std::optional<AffineValueMap> other = getByteAddress(access);
-    if (!address || !other || other->getOperands() != address->getOperands())
-      return std::nullopt;
-    auto apart = dyn_cast<AffineConstantExpr>(
-        simplifyAffineExpr(other->getResult(0) - address->getResult(0),
-                           address->getNumDims(), address->getNumSymbols()));
-    if (!apart || apart.getValue() != int64_t(i) * lineBytes)
-      return std::nullopt;
-  }
+  if (!address)
+    return std::nullopt;
   std::optional<AffineValueMap> lead = getLead(*address, loop, lanes, *bytes);
   if (!lead)
     return std::nullopt;
@@ -402,7 +485,7 @@ findShift(ArrayRef<AffineVectorStoreOp> stores) {
   for (auto store : loop.getBody()->getOps<AffineVectorStoreOp>())
     if (!llvm::is_contained(stores, store))
       return std::nullopt;
-  return Target::Shift{loop, *lead};
+  return Target::Shift{loop, *lead, findRest(loop, first)};
 }
 
 /// Keeps the stores of a target that pay. Why there are none, or an empty
@@ -516,19 +599,33 @@ static void shift(const Target::Shift &shift) {
     return AffineMap::getConstantMap(at, loop.getContext());
   };
   SmallVector<Value> operands(shift.lead.getOperands());
-  AffineForOp head = repeat(loop, constant(begin), {},
-                            [](size_t i, size_t) { return i == 0; });
-  AffineForOp tail = repeat(loop, constant(end - step), {},
-                            [](size_t i, size_t n) { return i + 1 == n; });
-  AffineForOp last = repeat(loop, boundAt(end - step), operands,
-                            [](size_t i, size_t n) { return i + 1 < n; });
+  SmallVector<AffineForOp, 3> once{repeat(
+      loop, constant(begin), {}, [](size_t i, size_t) { return i == 0; })};
+  // What goes on behind the loop ends the row in place of its last vector.
+  size_t rest = shift.rest.size();
+  if (rest == 0)
+    once.push_back(repeat(loop, constant(end - step), {},
+                          [](size_t i, size_t n) { return i + 1 == n; }));
+  else
+    end += step;
+  once.push_back(
+      repeat(loop, boundAt(end - step), operands, [&](size_t i, size_t n) {
+        return i + 1 < (rest == 0 ? n : rest);
+      }));
   loop.setLowerBound(operands, boundAt(begin));
   loop.setUpperBound(operands, boundAt(end - step));
   for (auto store : llvm::make_early_inc_range(
-           last.getBody()->getOps<AffineVectorStoreOp>()))
+           once.back().getBody()->getOps<AffineVectorStoreOp>()))
     stream(store);
-  for (AffineForOp once : {head, tail, last})
-    (void)promoteIfSingleIteration(once);
+  SmallVector<Operation *> unused;
+  for (AffineVectorStoreOp store : ArrayRef(shift.rest).drop_back(rest != 0)) {
+    if (Operation *op = store.getValue().getDefiningOp())
+      unused.push_back(op);
+    store->erase();
+  }
+  eraseDead(unused);
+  for (AffineForOp loop : once)
+    (void)promoteIfSingleIteration(loop);
 }
 
 static void apply(const Decision &decision, uint64_t thresholdBytes) {

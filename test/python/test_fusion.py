@@ -145,6 +145,9 @@ def test_streams_of_odd_rows():
         return torch.relu(x[:, 1:]) * 0.5 + x[:, :-1]
 
     for dtype, rows, columns in ((torch.float32, 1603, 1601),
+                                 (torch.float32, 1605, 1574),
+                                 (torch.float32, 1603, 1590),
+                                 (torch.float32, 1603, 1606),
                                  (torch.float32, 3, 1000003),
                                  (torch.float64, 1201, 1203),
                                  (torch.bfloat16, 1501, 4099),

@@ -220,3 +220,22 @@ func.func @brief(%a: memref<65536x256xf32>, %r: memref<65536x254xf32> {polynest.
   }
   return
 }
+
+// The second vector of an iteration is not what the first one would be further on.
+// CHECK-LABEL: func @unlike
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @unlike(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4064 step 32 {
+      %0 = affine.vector_load %a[%i, %j] : memref<4096x4096xf32>, vector<16xf32>
+      %1 = affine.vector_load %a[%i, %j + 16] : memref<4096x4096xf32>, vector<16xf32>
+      %2 = arith.mulf %1, %1 : vector<16xf32>
+      affine.vector_store %0, %r[%i, %j] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %2, %r[%i, %j + 16] : memref<4096x4094xf32>, vector<16xf32>
+    }
+  }
+  return
+}

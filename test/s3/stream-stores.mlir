@@ -4,7 +4,8 @@
 // dynamic size, when it is large enough, too, and its rows are whole vectors
 // (@dynamic); from many rows, and down columns, where vectors are whole lines
 // (@lines, @down). Rows of any
-// length begin at their first aligned element (@odd); rows of a view that joins
+// length begin at their first aligned element (@odd), also where more is done behind
+// the loop (@odd_rest); rows of a view that joins
 // dimensions are the result's (@joined). A second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -13,6 +14,7 @@
 
 // CHECK-DAG: #[[$LEAD:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16)>
 // CHECK-DAG: #[[$END:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16 + 3968)>
+// CHECK-DAG: #[[$REST:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16 + 4032)>
 
 // CHECK-LABEL: func @rows
 //  CHECK-SAME: %[[R:[^ ]+]]: memref<1024x512xf32> {polynest.result}
@@ -199,11 +201,54 @@ func.func @odd(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.re
       %2 = affine.vector_load %a[%i, %j + 35] : memref<4096x4096xf32>, vector<16xf32>
       %3 = affine.vector_load %a[%i, %j + 51] : memref<4096x4096xf32>, vector<16xf32>
       %4 = arith.mulf %0, %two : vector<16xf32>
+      %5 = arith.mulf %1, %two : vector<16xf32>
+      %6 = arith.mulf %2, %two : vector<16xf32>
+      %7 = arith.mulf %3, %two : vector<16xf32>
       affine.vector_store %4, %r[%i, %j + 2] : memref<4096x4094xf32>, vector<16xf32>
-      affine.vector_store %1, %r[%i, %j + 18] : memref<4096x4094xf32>, vector<16xf32>
-      affine.vector_store %2, %r[%i, %j + 34] : memref<4096x4094xf32>, vector<16xf32>
-      affine.vector_store %3, %r[%i, %j + 50] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %5, %r[%i, %j + 18] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %6, %r[%i, %j + 34] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %7, %r[%i, %j + 50] : memref<4096x4094xf32>, vector<16xf32>
     }
+  }
+  return
+}
+
+// Two more vectors and one that is moved back to end with the row: the loop goes on
+// by an iteration, which is one vector more than it began late, and the second
+// vector stays behind it.
+// CHECK-LABEL: func @odd_rest
+//       CHECK: scf.if
+//       CHECK:   affine.parallel (%[[I:.+]]) =
+//       CHECK:     affine.for %{{.+}} = #[[$LEAD]](%[[I]]) to #[[$REST]](%[[I]]) step 32
+// CHECK-COUNT-2:      vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//   CHECK-NOT:     nontemporal
+//       CHECK:     }
+//       CHECK:     %[[AT:.+]] = affine.apply #[[$REST]](%[[I]])
+//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %[[AT]] + 3]
+//       CHECK:     vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//   CHECK-NOT:     nontemporal
+//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c0 + 2]
+//       CHECK:     affine.vector_store %{{.+}}[%[[I]], 4050]
+//       CHECK:     affine.vector_store %{{.+}}[%[[I]], 4058]
+//   CHECK-NOT:   affine.vector_store
+//       CHECK: } else {
+//   CHECK-NOT:   nontemporal
+//       CHECK: return
+func.func @odd_rest(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.parallel (%i) = (0) to (4096) {
+    affine.for %j = 0 to 4032 step 32 {
+      %0 = affine.vector_load %a[%i, %j + 3] : memref<4096x4096xf32>, vector<16xf32>
+      %1 = affine.vector_load %a[%i, %j + 19] : memref<4096x4096xf32>, vector<16xf32>
+      affine.vector_store %0, %r[%i, %j + 2] : memref<4096x4094xf32>, vector<16xf32>
+      affine.vector_store %1, %r[%i, %j + 18] : memref<4096x4094xf32>, vector<16xf32>
+    }
+    %2 = affine.vector_load %a[%i, 4035] : memref<4096x4096xf32>, vector<16xf32>
+    %3 = affine.vector_load %a[%i, 4051] : memref<4096x4096xf32>, vector<16xf32>
+    %4 = affine.vector_load %a[%i, 4059] : memref<4096x4096xf32>, vector<16xf32>
+    affine.vector_store %2, %r[%i, 4034] : memref<4096x4094xf32>, vector<16xf32>
+    affine.vector_store %3, %r[%i, 4050] : memref<4096x4094xf32>, vector<16xf32>
+    affine.vector_store %4, %r[%i, 4058] : memref<4096x4094xf32>, vector<16xf32>
   }
   return
 }
