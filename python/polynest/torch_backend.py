@@ -620,10 +620,18 @@ class GraphCompiler:
         if self.dump is not None:
             self.dump.graph(module)
         kinds = self._argument_kinds(graph)
+        self.report.ops = sum(
+            node.op == "call_function"
+            and node.target is not _GETITEM
+            and not frontend.is_symbolic_scalar(node)
+            for node in graph.nodes
+        )
         rejected, regions, level, runners = self._find_or_compile(
             module, kinds
         )
-        self._tell(graph, rejected, regions)
+        self._explain(graph, rejected, regions)
+        self.report.regions = len(regions)
+        self._tell()
         built, self.straight = _assemble(
             module, regions, level, runners, self.options["results"]
         )
@@ -646,15 +654,14 @@ class GraphCompiler:
 
     def leave(self, module: torch.fx.GraphModule, reason: str) -> Callable:
         """Leaves a graph to eager as a whole."""
-        names = [n.name for n in _ops(module.graph)]
-        self._tell(module.graph, dict.fromkeys(names, reason), [])
+        nodes = [n for n in module.graph.nodes if n.op.startswith("call_")]
+        self.report.ops = len(nodes)
+        self.report.fallbacks = [fallback_of(n, reason) for n in nodes]
+        self._tell()
         return module.forward
 
-    def _tell(self, graph, rejected, regions) -> None:
-        """Reports what was compiled."""
-        self.report.ops = len(_ops(graph))
-        self._explain(graph, rejected, regions)
-        self.report.regions = len(regions)
+    def _tell(self) -> None:
+        """Hands on the report."""
         _add_report(self.report, self.seen)
         if self.dump is not None:
             self.dump.report(self.report)
@@ -949,17 +956,6 @@ def fallback_of(node: torch.fx.Node, reason: str) -> frontend.Fallback:
     )
 
 
-def _ops(graph: torch.fx.Graph) -> list[torch.fx.Node]:
-    """The nodes of a graph that compute tensors."""
-    return [
-        node
-        for node in graph.nodes
-        if node.op == "call_function"
-        and node.target is not _GETITEM
-        and not frontend.is_symbolic_scalar(node)
-    ]
-
-
 def _guard_count(graph: torch.fx.Graph) -> int:
     """Guards on sizes of the graph so far."""
     for node in graph.nodes:
@@ -1234,6 +1230,22 @@ def _traced_writes(inputs: int, own: int) -> list[int]:
     ]
 
 
+def _fake_inputs(module: torch.fx.GraphModule) -> list[Any]:
+    nodes = module.graph.find_nodes(op="placeholder")
+    return [n.meta.get("example_value") for n in nodes]
+
+
+def _in_one_memory(values: Sequence[Any]) -> list[int]:
+    """Numbers of the fake inputs that share memory with others, apart or not."""
+    memories = {
+        i: v.untyped_storage()._cdata
+        for i, v in enumerate(values)
+        if type(v) is FakeTensor and _has_memory(v)
+    }
+    counts = collections.Counter(memories.values())
+    return [i for i, memory in memories.items() if counts[memory] > 1]
+
+
 def _seen_apart(
     module: torch.fx.GraphModule, example_inputs: Sequence[Any]
 ) -> list[Any]:
@@ -1241,31 +1253,26 @@ def _seen_apart(
     now, it would keep, unguarded, how they lie in it. Those without gradients are
     apart for it; whether they are is asked at each call."""
     seen = list(example_inputs)
-    nodes = list(module.graph.nodes)
     # These ask where in its memory a tensor lies.
     if any(
         word in str(node.target)
-        for node in nodes
+        for node in module.graph.nodes
         for word in ("as_strided", "storage_offset")
     ):
         return seen
-    values = [
-        n.meta.get("example_value") for n in nodes if n.op == "placeholder"
-    ]
-    memories = {
-        i: v.untyped_storage()._cdata
-        for i, v in enumerate(values)
-        if type(v) is FakeTensor and _has_memory(v) and not v.requires_grad
-    }
-    counts = collections.Counter(memories.values())
-    for i, memory in memories.items():
+    values = _fake_inputs(module)
+    for i in _in_one_memory(values):
         v = values[i]
-        if counts[memory] > 1 and not (v.is_conj() or v.is_neg()):
+        if not (v.requires_grad or v.is_conj() or v.is_neg()):
             with v.fake_mode:
                 seen[i] = torch.empty_strided(
                     v.shape, v.stride(), dtype=v.dtype, device=v.device
                 )
     return seen
+
+
+class _Overlapped(Exception):
+    """Inputs of a graph did, some of which it writes, as it was traced."""
 
 
 def _takes_bases(graph: torch.fx.Graph) -> bool:
@@ -1492,14 +1499,11 @@ def _compile_anew(
     compilers: list[tuple[GraphCompiler, bool]] = []
     own = [*module.parameters(), *module.buffers()]
     all_written: set[int] = set()
-    left: list[GraphCompiler] = []
 
     def compiler(kind: str) -> Callable:
         def compile_graph(graph: torch.fx.GraphModule, _: Any) -> Callable:
-            if left or _takes_bases(graph.graph):
-                left.append(GraphCompiler(options, kind, {}, seen))
-                reason = "inputs that are written overlap others"
-                return make_boxed_func(left[-1].leave(graph, reason))
+            if _takes_bases(graph.graph):
+                raise _Overlapped
             all_written.update(_traced_writes(len(example_inputs), len(own)))
             apart = _views_apart(graph, kind)
             written: list[int | None] = []
@@ -1526,21 +1530,24 @@ def _compile_anew(
 
         return compile_graph
 
-    built = aot_autograd(
-        fw_compiler=compiler("forward"),
-        bw_compiler=compiler("backward"),
-        inference_compiler=compiler("inference"),
-        partition_fn=torch_training.partition,
-        decompositions=decomposition_table(),
-    )(module, _seen_apart(module, example_inputs))
-    if left:
-        return module.forward
+    try:
+        built = aot_autograd(
+            fw_compiler=compiler("forward"),
+            bw_compiler=compiler("backward"),
+            inference_compiler=compiler("inference"),
+            partition_fn=torch_training.partition,
+            decompositions=decomposition_table(),
+        )(module, _seen_apart(module, example_inputs))
+    except (_Overlapped, AssertionError, RecursionError) as error:
+        # With gradients, AOTAutograd itself fails at some.
+        is_ours = isinstance(error, _Overlapped)
+        if not is_ours and not _in_one_memory(_fake_inputs(module)):
+            raise
+        return GraphCompiler(options, "Dynamo", {}, seen).leave(
+            module, "inputs that are written overlap others"
+        )
     if all_written:
-        values = [
-            n.meta.get("example_value")
-            for n in module.graph.find_nodes(op="placeholder")
-        ]
-        overlaps = _Overlaps([*values, *own], all_written)
+        overlaps = _Overlaps([*_fake_inputs(module), *own], all_written)
         return _where_apart(built, module, overlaps, own)
     if len(compilers) != 1:
         return built

@@ -442,7 +442,10 @@ def test_parts_of_one_memory(function, places, dynamic):
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_parts_of_one_memory_with_gradients(dynamic):
+@pytest.mark.parametrize("places", [(64, 63, 0), (0, 64, 63)])
+@pytest.mark.parametrize("through", [False, True])
+def test_parts_of_one_memory_with_gradients(through, places, dynamic):
+    """Of something else, and of what is written itself."""
     torch._dynamo.reset()
 
     def function(w, x, y):
@@ -453,35 +456,42 @@ def test_parts_of_one_memory_with_gradients(dynamic):
     compiled = torch.compile(
         function, backend=torch_backend.polynest, dynamic=dynamic
     )
-    for first in (64, 63, 0, 64):
+    for first in places:
         results = []
         for f in (compiled, function):
-            memory = torch.arange(128.0)
+            start = torch.arange(128.0, requires_grad=through)
+            memory = start * 1
             w = torch.ones(64, requires_grad=True)
             out = f(w, memory[:64], memory[first:][:64])
             out.backward()
-            results.append((out, w.grad, memory))
-        torch.testing.assert_close(*results)
+            results.append((out, w.grad, memory, start.grad))
+        for have, want in zip(*results):
+            if want is None:
+                assert have is None
+            else:
+                torch.testing.assert_close(have, want)
 
 
-def test_own_tensors_of_a_graph_that_overlap():
-    """An optimizer's, whose parameters are parts of one memory."""
+@pytest.mark.parametrize("places", [(64, 20, 0), (20, 64, 20)])
+def test_own_tensors_of_a_graph_that_overlap(places):
+    """An optimizer's, whose parameters become parts of one memory."""
     torch._dynamo.reset()
-    results = []
-    for compiled in (True, False):
-        memory = torch.arange(100.0)
-        parts = [memory[:64].view(8, 8), memory[20:84].view(8, 8)]
-        parameters = [torch.nn.Parameter(p) for p in parts]
-        optimizer = torch.optim.SGD(parameters, 0.5, weight_decay=0.5)
-        step = optimizer.step
-        if compiled:
-            step = torch.compile(step, backend=torch_backend.polynest)
-        for _ in range(2):
-            for p in parameters:
+    memory = [torch.arange(128.0) for _ in range(2)]
+    parameters = [
+        [torch.nn.Parameter(m[:64].view(8, 8)) for _ in range(2)]
+        for m in memory
+    ]
+    steps = [
+        torch.optim.SGD(p, 0.5, weight_decay=0.5).step for p in parameters
+    ]
+    steps[0] = torch.compile(steps[0], backend=torch_backend.polynest)
+    for first in places:
+        for m, own, step in zip(memory, parameters, steps):
+            own[1].data = m[first:][:64].view(8, 8)
+            for p in own:
                 p.grad = torch.ones_like(p)
             step()
-        results.append(memory)
-    torch.testing.assert_close(*results)
+        torch.testing.assert_close(*memory)
 
 
 def test_versions_grow():
