@@ -103,7 +103,7 @@ static const char plain_passes[] =
 static const char default_passes[] =
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "simplifycfg,loop-mssa(loop-rotate<header-duplication>,licm),"
-    "gvn,dse,instcombine<no-verify-fixpoint>,"
+    "gvn,instcombine<no-verify-fixpoint>,"
     "simplifycfg<hoist-common-insts;sink-common-insts>),"
     "globaldce";
 
