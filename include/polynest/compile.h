@@ -9,11 +9,11 @@
  * A module that already is at a later stage starts there.
  * Threads: one thread at a time for a module; different modules at once.
  * compile_to_executable starts up to 15 threads, no more than there are other
- * processors that the caller may run on, which end before it returns, and one
- * that touches memory for bound constants; that one may go on until the first
- * state is made, or the executable is released.
- * Errors: PN_ERROR_UNSUPPORTED and PN_ERROR_VERIFY with a location,
- * PN_ERROR_PASS, PN_ERROR_ARGUMENT (bad options), PN_ERROR_TARGET,
+ * processors that the caller may run on and none in a parallel region of
+ * OpenMP, which end before it returns, and one that touches memory for bound
+ * constants; that one may go on until the first state is made, or the
+ * executable is released. Errors: PN_ERROR_UNSUPPORTED and PN_ERROR_VERIFY with
+ * a location, PN_ERROR_PASS, PN_ERROR_ARGUMENT (bad options), PN_ERROR_TARGET,
  * PN_ERROR_IO, PN_ERROR_LINK, PN_ERROR_MEMORY, PN_ERROR_INTERNAL.
  * Since: 0.1
  */

@@ -31,8 +31,7 @@ PN_EXTERN_C_BEGIN
 
 #define PN_THREAD_COUNT_MAX 1024
 
-/* Sets the number of threads of later parallel loops, and of later code
- * generation for this process, the caller included.
+/* Sets the number of threads of later parallel loops, the caller included.
  * 0 goes back to the default and reads environment and affinity mask afresh.
  * PN_ERROR_ARGUMENT, and no change, outside 0 .. PN_THREAD_COUNT_MAX. */
 PN_EXPORT PN_MUST_USE pn_error_code_t pn_thread_count_set(int32_t count);

@@ -11,6 +11,7 @@
 #include "Compiler/Jit.h"
 #include "Compiler/Library.h"
 #include "Pipeline/Pipeline.h"
+#include "Runtime/Binding.h"
 #include "Runtime/Clock.h"
 #include "Runtime/Environment.h"
 #include "Support/MlirBridge.h"
@@ -208,9 +209,12 @@ static pn_error_t *compile_objects(const pn_module_t *module,
   return error;
 }
 
-/* Threads that LLVM may use: one for each processor that the caller may run on,
- * however many threads compiled programs are to have. */
+/* Threads that LLVM may use: one for each processor, but no more than the
+ * target has cores. Calls may have fewer, as where several programs run side by
+ * side for long; this is over before the first. */
 static int32_t codegen_thread_count(const pn_target_info_t *target) {
+  if (pn_binding_in_host_region(pn_binding_find()))
+    return 1;
   int32_t count = pn_env_processor_count();
   return count < target->cores ? count : target->cores;
 }

@@ -196,6 +196,11 @@ const pn_binding_t *pn_binding_find(void) {
   return binding;
 }
 
+bool pn_binding_in_host_region(const pn_binding_t *binding) {
+  return binding && !binding->parallel && binding->in_parallel &&
+         binding->in_parallel();
+}
+
 static void binding_fork_prepare(void) { pthread_mutex_lock(&lock); }
 
 static void binding_fork_parent(void) { pthread_mutex_unlock(&lock); }

@@ -12,6 +12,8 @@
 #ifndef POLYNEST_RUNTIME_BINDING_H
 #define POLYNEST_RUNTIME_BINDING_H
 
+#include <stdbool.h>
+
 /* Both libgomp and LLVM's libomp export this entry of the GNU interface. */
 typedef void (*pn_gomp_parallel_fn)(void (*body)(void *), void *data,
                                     unsigned threads, unsigned flags);
@@ -37,5 +39,9 @@ const pn_binding_t *pn_binding_find(void);
 
 /* The binding if it is decided, else NULL. */
 const pn_binding_t *pn_binding_peek(void);
+
+/* True in a parallel region of the host's OpenMP runtime: its other threads
+ * have the processors. */
+bool pn_binding_in_host_region(const pn_binding_t *binding);
 
 #endif /* POLYNEST_RUNTIME_BINDING_H */

@@ -70,15 +70,9 @@ int32_t pn_thread_count_override(int32_t count) {
   return before;
 }
 
-/* In a parallel region of the host's OpenMP runtime its other threads have the
- * processors; as the binding, that runtime itself knows what is left. */
-static bool in_host_region(const pn_binding_t *binding) {
-  return binding && !binding->parallel && binding->in_parallel &&
-         binding->in_parallel();
-}
-
 static int32_t count_for(const pn_binding_t *binding) {
-  if (in_host_region(binding))
+  /* As the binding, that runtime itself knows what is left. */
+  if (pn_binding_in_host_region(binding))
     return 1;
   if (count_here)
     return count_here;
