@@ -684,7 +684,7 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     ends with each page.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
-    in a later iteration of a loop whose bounds are constant, 4 KiB of rows ahead or
+    in a later iteration of a loop, 4 KiB of rows ahead or
     the next one, and for the first line of one twice as far ahead, whose address
     takes long to translate. Loads and arithmetic make the row's number; rows have
     eight lines at least.

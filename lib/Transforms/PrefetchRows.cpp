@@ -347,9 +347,13 @@ static std::optional<Chosen> findChosen(AffineForOp rows, AffineForOp loop,
   Chosen chosen;
   chosen.rows = rows;
   chosen.loop = loop;
+  bool hasLast = rows.hasConstantBounds()
+                     ? rows.getStepAsInt() > 0
+                     : rows.getStepAsInt() == 1 &&
+                           rows.getUpperBoundMap().getNumResults() == 1;
   if (loop.getBody()->getOps<vector::LoadOp>().empty() || asksAlready(loop) ||
-      loop.getStepAsInt() <= 0 || !rows.hasConstantBounds() ||
-      rows.getStepAsInt() <= 0 || getTripCount(loop).value_or(0) == 0)
+      loop.getStepAsInt() <= 0 || !hasLast ||
+      getTripCount(loop).value_or(0) == 0)
     return std::nullopt;
   SmallVector<Access, 8> accesses;
   collectAccesses(rows, accesses);
@@ -424,18 +428,28 @@ static void apply(Ahead &ahead) {
 static Value buildNumber(OpBuilder &builder, Chosen &chosen,
                          int64_t iterations) {
   AffineForOp rows = chosen.rows;
-  int64_t step = rows.getStepAsInt(), begin = rows.getConstantLowerBound();
-  int64_t last = begin + int64_t(estimateTrips(rows) - 1) * step;
+  int64_t step = rows.getStepAsInt();
   Location loc = chosen.loop.getLoc();
-  AffineExpr row = builder.getAffineDimExpr(0);
-  AffineExpr end = builder.getAffineConstantExpr(last);
+  AffineMap upper = rows.getUpperBoundMap();
+  ValueRange bounds = rows.getUpperBoundOperands();
+  unsigned dims = upper.getNumDims();
+  SmallVector<Value> operands(bounds.take_front(dims));
+  operands.push_back(rows.getInductionVar());
+  llvm::append_range(operands, bounds.drop_front(dims));
+  AffineExpr row = builder.getAffineDimExpr(dims);
+  // Rows are a number of steps from the first, which is known, or one apart.
+  AffineExpr last = upper.getResult(0) - 1;
+  if (rows.hasConstantBounds())
+    last = builder.getAffineConstantExpr(
+        rows.getConstantLowerBound() + int64_t(estimateTrips(rows) - 1) * step);
   IRMapping mapping;
   mapping.map(
       rows.getInductionVar(),
       AffineMinOp::create(builder, loc,
-                          AffineMap::get(1, 0, {row + iterations * step, end},
+                          AffineMap::get(dims + 1, upper.getNumSymbols(),
+                                         {row + iterations * step, last},
                                          builder.getContext()),
-                          ValueRange(rows.getInductionVar()))
+                          operands)
           .getResult());
   // The next row is no variable of a loop that affine operations could take.
   auto expand = [&](AffineMap map, ValueRange from) {

@@ -261,6 +261,9 @@ def test_chosen_rows_that_are_asked_for():
         f = compiled(rows, dynamic=False)
         same_bits(f(table, i), rows(table, i))
         same_bits(f(table, i.flip(0)), rows(table, i.flip(0)))
+        g = compiled(lambda i, t=table: t[i], dynamic=True)
+        for count in (777, 5, 16, 0):
+            same_bits(g(i[:count]), rows(table, i[:count]))
         i[-1] = 5000
         with pytest.raises((IndexError, RuntimeError)):
             f(table, i)

@@ -8,7 +8,7 @@
 // distances (@dynamic) stay. A second run changes nothing. A loop along a row that
 // data choose asks for a row 4 KiB of rows later, the last for their last again, by a
 // number computed from the same loads and arithmetic (@chosen, rows two apart, numbers
-// three apart); a loop that reads one line of each row asks for the line after next
+// three apart; @chosen_dynamic); a loop that reads one line of each row asks for the line after next
 // (@across), but not for what lies in one page (@near), is written (@written_across) or
 // where the next iteration reads more than a line further on (@lines); numbers that change along the row (@along), from memory that the nest writes
 // (@changing), divisions that might trap (@divided), short rows (@short) and small
@@ -26,6 +26,7 @@
 // 1024 rows two apart from 1 on end with 2047; four of them have 4 KiB.
 //       CHECK: #[[$NEXT:.+]] = affine_map<(d0) -> (d0 + 8, 2047)>
 //       CHECK: #[[$LATER:.+]] = affine_map<(d0) -> (d0 + 16, 2047)>
+//       CHECK: #[[$COUNTED:.+]] = affine_map<(d0)[s0] -> (d0 + 1, s0 - 1)>
 
 // Rows of 4 KiB and 4 MiB in all; the cache has 512 KiB.
 // CHECK-LABEL: func @softmax
@@ -276,6 +277,25 @@ func.func @chosen(%t: memref<4096x256xf32>, %n: memref<6144xi64>, %o: memref<204
       %r = arith.index_cast %s : i64 to index
       %v = vector.load %t[%r, %j] : memref<4096x256xf32>, vector<16xf32>
       affine.vector_store %v, %o[%i, %j] : memref<2048x256xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @chosen_dynamic
+//  CHECK-SAME: %[[COUNT:[^ ]+]]: index)
+//       CHECK: affine.for %[[I:.+]] = 0 to %[[COUNT]]
+//       CHECK:   affine.min #[[$COUNTED]](%[[I]])[%[[COUNT]]]
+//       CHECK:   affine.for %[[J:.+]] = 0 to 1024 step 16
+//       CHECK:     memref.prefetch
+//       CHECK: return
+func.func @chosen_dynamic(%t: memref<4096x1024xf32>, %n: memref<?xi64>, %o: memref<?x1024xf32> {polynest.result}, %count: index) attributes {polynest.entry} {
+  affine.for %i = 0 to %count {
+    affine.for %j = 0 to 1024 step 16 {
+      %m = affine.load %n[%i] : memref<?xi64>
+      %r = arith.index_cast %m : i64 to index
+      %v = vector.load %t[%r, %j] : memref<4096x1024xf32>, vector<16xf32>
+      affine.vector_store %v, %o[%i, %j] : memref<?x1024xf32>, vector<16xf32>
     }
   }
   return
