@@ -12,8 +12,9 @@
  * processors that the caller may run on and none in a parallel region of
  * OpenMP, which end before it returns, and one that touches memory for bound
  * constants; that one may go on until the first state is made, or the
- * executable is released. Errors: PN_ERROR_UNSUPPORTED and PN_ERROR_VERIFY with
- * a location, PN_ERROR_PASS, PN_ERROR_ARGUMENT (bad options), PN_ERROR_TARGET,
+ * executable is released.
+ * Errors: PN_ERROR_UNSUPPORTED and PN_ERROR_VERIFY with a location,
+ * PN_ERROR_PASS, PN_ERROR_ARGUMENT (bad options), PN_ERROR_TARGET,
  * PN_ERROR_IO, PN_ERROR_LINK, PN_ERROR_MEMORY, PN_ERROR_INTERNAL.
  * Since: 0.1
  */
