@@ -45,9 +45,11 @@ static const int64_t tiles_along = 2, least_shared_part = 8;
  * where it begins, sums that are added to and stored, a loop whose end is not
  * foreseen. */
 static const double tile_cycles = 64;
-/* More where the last tile of a block has fewer points: how many there are is
- * asked for, and short sums pass through memory. */
+/* More where the last tile of a block has fewer rows, and where it has fewer
+ * columns and k is one block: how many there are is asked for. */
 static const double uneven_tile_cycles = 16;
+/* Bytes of short sums that then pass through memory in a cycle. */
+static const double passing_bytes = 32;
 /* Tiles whose cycles differ by less count as equal: fewer loads win, and with
  * them fewer rows that come from L2. */
 static const double tie_share = 0.015;
@@ -596,12 +598,14 @@ static bool plan_tile(const pn_model_core_t *core,
                   (double)plan->k.points >= product_of(&points);
   plan->useful_share = useful / (tiles * tile->mr * tile->nr * depth * step);
   double ends = tile_cycles;
-  if (has_uneven_tiles(&contraction->m, &plan->m, tile->mr))
-    ends += uneven_tile_cycles;
-  /* Sums of one block of k then leave the registers for any rest. */
-  if (count_blocks(&points, &plan->k) <= 1 &&
-      has_uneven_tiles(&contraction->n, &plan->n, tile->nr))
-    ends += uneven_tile_cycles;
+  int uneven = has_uneven_tiles(&contraction->m, &plan->m, tile->mr);
+  if (count_blocks(&points, &plan->k) <= 1)
+    uneven += has_uneven_tiles(&contraction->n, &plan->n, tile->nr);
+  bool passes = uneven && depth <= PN_MODEL_SHORT_DEPTH && !is_matrix;
+  double passed = passes ? (double)tile->mr * tile->nr *
+                               core->accumulator_bytes / passing_bytes
+                         : 0;
+  ends += fmax(uneven * uneven_tile_cycles, passed);
   *out_cost = (plan_cost_t){0};
   out_cost->cycles =
       plan->fma_cycles + tiles * count_blocks(&points, &plan->k) * ends;

@@ -30,6 +30,10 @@ PN_EXTERN_C_BEGIN
  * 16 registers for them all. */
 #define PN_MODEL_MAX_PLACES 12
 
+/* Points of k up to which sums stay in registers to the end, where all tiles
+ * are whole. */
+#define PN_MODEL_SHORT_DEPTH 128
+
 /* Iterations of a group of loops, outermost first; 0: unknown. */
 typedef struct pn_model_loops {
   int32_t count;
@@ -100,8 +104,10 @@ typedef struct pn_model_contraction_plan {
  *            (points of k * max(cycles_per_k, 1.25 FMA latencies) +
  *             blocks of k * 64, or 80 where mr does not divide each block of m,
  *             and 16 more where k is one block and nr does not divide each of
- *             n); 1.1 times as many of up to 16 rows whose columns are bound
- *             once and outgrow L2, unless they are one stream
+ *             n; for either at least one for 32 bytes of the tile's sums where
+ *             k has at most 128 points); 1.1 times as many of up to 16 rows
+ *             whose columns are bound once and outgrow L2, unless they are one
+ *             stream
  * Blocks of k are multiples of 8 points where they can be, of whole vectors
  * where packs of columns take these along k, and of words.
  * S is the size of an accumulator, and of a packed word. Where taps leave out

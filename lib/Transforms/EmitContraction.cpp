@@ -1697,8 +1697,6 @@ void Emitter::openPoint(const LoopGroup &group, Value point) {
 
 /// Operations behind a sum that are worth a copy for each row of a tile.
 static constexpr int64_t mostCopied = 8;
-/// Points of depth up to which what stands behind them counts.
-static constexpr int64_t mostShortDepth = 128;
 
 /// True if the code behind the sums is better copied for each row of a
 /// micro-tile: whole vectors of all rows, which never leave the registers then,
@@ -1713,7 +1711,7 @@ bool Emitter::copiesRows(const Bounds &columns) const {
       return false;
     depth *= cut.trips.value_or(1);
   }
-  if (depth > mostShortDepth)
+  if (depth > PN_MODEL_SHORT_DEPTH)
     return false;
   int64_t count = 0;
   for (Operation *op : getCodeBehind(decision.contraction)) {

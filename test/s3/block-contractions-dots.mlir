@@ -86,7 +86,7 @@ func.func @bytes(%a: memref<64x128xi8>, %b: memref<128x48xi8>,
 //       FOURS: affine.for %{{.+}} = 0 to 75 iter_args
 //       FOURS: vector.bitcast %[[MOVED]]
 //       FOURS: %[[START:.+]] = arith.subi {{.+}}#0 : vector<16xi32>
-//       FOURS: affine.for %{{.+}} = 0 to 16 step 8
+//       FOURS: affine.for %{{.+}} = 0 to 8 step 4
 //       FOURS: affine.for %{{.+}} = 0 to 75 iter_args(%{{.+}} = %[[START]],
 //       FOURS: arith.extui %{{.+}} : vector<16x4xi8> to vector<16x4xi32>
 //   FOURS-NOT: arith.subi
