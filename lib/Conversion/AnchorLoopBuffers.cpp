@@ -145,6 +145,8 @@ struct AnchorLoopBuffersPass
           (isa<cf::AssertOp>(op) && isa<func::FuncOp>(op->getParentOp())))
         work.push_back(op);
     });
+    if (work.empty())
+      markAllAnalysesPreserved();
     for (Operation *op : work) {
       if (auto assertion = dyn_cast<cf::AssertOp>(op))
         collector.assume(assertion);

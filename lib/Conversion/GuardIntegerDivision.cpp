@@ -122,6 +122,8 @@ struct GuardIntegerDivisionPass
       else
         divisions.push_back(op);
     });
+    if (divisions.empty())
+      markAllAnalysesPreserved();
     for (Operation *op : divisions)
       guard(op);
     numApplied += divisions.size();

@@ -485,6 +485,8 @@ struct LowerTmTensorPass : impl::LowerTmTensorBase<LowerTmTensorPass> {
     });
     if (walk.wasInterrupted())
       return signalPassFailure();
+    if (work.empty())
+      markAllAnalysesPreserved();
     for (Operation *op : work) {
       OpBuilder builder(op);
       SmallVector<Value> results = lower(builder, op);

@@ -32,6 +32,8 @@ struct MarkStagePass : impl::MarkStageBase<MarkStagePass> {
   }
 
   void runOnOperation() override {
+    // MLIR then has nothing to verify, either.
+    markAllAnalysesPreserved();
     auto mark = StringAttr::get(&getContext(), stage);
     if (getOperation()->getAttr("polynest.stage") == mark) {
       ++numDeclined;

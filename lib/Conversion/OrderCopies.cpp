@@ -155,6 +155,7 @@ struct OrderCopiesPass : impl::OrderCopiesBase<OrderCopiesPass> {
     Order order = chooseOrder(copies);
     if (order.copies == copies && order.saved.empty()) {
       ++numDeclined;
+      markAllAnalysesPreserved();
       return;
     }
     ++numApplied;

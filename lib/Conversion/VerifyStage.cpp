@@ -285,6 +285,7 @@ struct VerifyStagePass : impl::VerifyStageBase<VerifyStagePass> {
   }
 
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     StageForm form = *formOf(stage);
     WalkResult walk =
         getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {

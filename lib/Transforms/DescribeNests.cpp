@@ -338,6 +338,8 @@ struct DescribeNestsPass : impl::DescribeNestsBase<DescribeNestsPass> {
     func::FuncOp function = getOperation();
     bool listens = remarksWanted(&getContext());
     describe(function, listens);
+    if (StringRef(form) != "final" && !number)
+      markAllAnalysesPreserved();
     if (StringRef(form) == "final")
       function.walk([](memref::AllocOp alloc) { alloc->removeAttr(kPacked); });
   }
