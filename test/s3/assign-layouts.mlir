@@ -1,6 +1,6 @@
 // Properties: images around convolutions with constant weights, or weights computed
-// from constants (@rounded) and from nothing else (@patched), get their channels
-// last, with the padding before (@chain, also of dynamic batch), the nest between
+// from constants (@rounded) and from nothing else (@patched, @patched_before), get
+// their channels last, with the padding before (@chain, also of dynamic batch), the nest between
 // two convolutions and a pooling behind; loops run in the order in which memory
 // lies, the reduction too. What the caller sees keeps its layout (@chain's %x and
 // %r). Groups stay in front of their channels (@groups). Where one loop of a nest
@@ -384,6 +384,50 @@ func.func @patched(%x: memref<8x14x14xbf16>, %w: memref<16x8xf32> {polynest.cons
   affine.for %o = 0 to 16 {
     %a = affine.load %y[%o] : memref<16xbf16>
     affine.store %a, %v[%o, 0] : memref<16x8xbf16>
+  }
+  affine.for %o = 0 to 16 {
+    affine.for %i = 0 to 14 {
+      affine.for %j = 0 to 14 {
+        %s = affine.for %c = 0 to 8 iter_args(%sum = %zero) -> f32 {
+          %a = affine.load %t[%c, %i, %j] : memref<8x14x14xbf16>
+          %wide = arith.extf %a : bf16 to f32
+          %b = affine.load %v[%o, %c] : memref<16x8xbf16>
+          %weight = arith.extf %b : bf16 to f32
+          %p = arith.mulf %wide, %weight : f32
+          %d = arith.addf %sum, %p : f32
+          affine.yield %d : f32
+        }
+        affine.store %s, %r[%o, %i, %j] : memref<16x14x14xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @patched_before
+//       CHECK: memref.alloc() : memref<8x14x14xbf16>
+func.func @patched_before(%x: memref<8x14x14xbf16>, %w: memref<16x8xf32> {polynest.constant}, %y: memref<16xbf16>, %r: memref<16x14x14xf32> {polynest.result}) attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<8x14x14xbf16>
+  affine.for %c = 0 to 8 {
+    affine.for %i = 0 to 14 {
+      affine.for %j = 0 to 14 {
+        %a = affine.load %x[%c, %i, 13 - %j] : memref<8x14x14xbf16>
+        affine.store %a, %t[%c, %i, %j] : memref<8x14x14xbf16>
+      }
+    }
+  }
+  %v = memref.alloc() : memref<16x8xbf16>
+  affine.for %o = 0 to 16 {
+    %a = affine.load %y[%o] : memref<16xbf16>
+    affine.store %a, %v[%o, 0] : memref<16x8xbf16>
+  }
+  affine.for %o = 0 to 16 {
+    affine.for %c = 0 to 8 {
+      %a = affine.load %w[%o, %c] : memref<16x8xf32>
+      %b = arith.truncf %a : f32 to bf16
+      affine.store %b, %v[%o, %c] : memref<16x8xbf16>
+    }
   }
   affine.for %o = 0 to 16 {
     affine.for %i = 0 to 14 {

@@ -114,20 +114,21 @@ func.func @small(%x: memref<6x48x6x6xf32>, %w: memref<480x48x3x3xf32>,
   return
 }
 
+// 96 rows are fewer than four blocks.
 // CHECK-LABEL: func @few_rows
 //       CHECK: polynest.packed = "columns block by block
-func.func @few_rows(%x: memref<6x48x6x6xf32>, %w: memref<48x48x3x3xf32>,
-                    %r: memref<6x48x4x4xf32> {polynest.result}) {
+func.func @few_rows(%x: memref<6x48x6x6xf32>, %w: memref<96x48x3x3xf32>,
+                    %r: memref<6x96x4x4xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %n = 0 to 6 {
-    affine.for %o = 0 to 48 {
+    affine.for %o = 0 to 96 {
       affine.for %i = 0 to 4 {
         affine.for %j = 0 to 4 {
           %0 = affine.for %c = 0 to 48 iter_args(%s0 = %zero) -> f32 {
             %1 = affine.for %u = 0 to 3 iter_args(%s1 = %s0) -> f32 {
               %2 = affine.for %v = 0 to 3 iter_args(%s2 = %s1) -> f32 {
                 %d = affine.load %x[%n, %c, %i + %u, %j + %v] : memref<6x48x6x6xf32>
-                %f = affine.load %w[%o, %c, %u, %v] : memref<48x48x3x3xf32>
+                %f = affine.load %w[%o, %c, %u, %v] : memref<96x48x3x3xf32>
                 %m = arith.mulf %d, %f : f32
                 %a = arith.addf %s2, %m : f32
                 affine.yield %a : f32
@@ -136,7 +137,7 @@ func.func @few_rows(%x: memref<6x48x6x6xf32>, %w: memref<48x48x3x3xf32>,
             }
             affine.yield %1 : f32
           }
-          affine.store %0, %r[%n, %o, %i, %j] : memref<6x48x4x4xf32>
+          affine.store %0, %r[%n, %o, %i, %j] : memref<6x96x4x4xf32>
         }
       }
     }
