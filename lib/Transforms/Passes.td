@@ -681,7 +681,8 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     A loop that computes functions of vectors that no earlier loop has read asks
     for what it reads a page later, where that goes on for some pages and the
     operand is larger than the cache: what the hardware fetches ahead of a stream
-    ends with each page.
+    ends with each page. So does one that reduces rows for later loops along them,
+    of operands that no cache holds.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
     in a later iteration of a loop, 4 KiB of rows ahead or
@@ -704,7 +705,9 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
                            "mlir::memref::MemRefDialect"];
   let options = [
     Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"512",
-           "Cache that one core has for itself, 16 to 1048576">
+           "Cache that one core has for itself, 16 to 1048576">,
+    Option<"thresholdKib", "threshold-kib", "uint64_t", /*default=*/"32768",
+           "Least size of an operand that no cache holds, 0 to 2^32; 0: none is">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Operands asked for ahead">,

@@ -272,17 +272,28 @@ static uint64_t getExtent(const Access &access, AffineForOp loop) {
   return extent;
 }
 
-/// The operands that `loop`, an innermost one which computes functions, reads
-/// from one end to the other.
-static SmallVector<Ahead, 0> findStreams(AffineForOp loop,
-                                         uint64_t cacheBytes) {
+/// True if the loop reduces what a later loop along the same rows waits for.
+static bool reducesRows(AffineForOp loop, AffineForOp rows) {
+  return rows && loop.getNumIterOperands() != 0 &&
+         llvm::any_of(
+             rows.getBody()->getOps<AffineForOp>(), [&](AffineForOp later) {
+               return loop->isBeforeInBlock(later) && !isRest(later, loop);
+             });
+}
+
+/// The operands that `loop`, an innermost one, reads from one end to the other
+/// and computes functions of, if they are larger than `cacheBytes`, or reduces
+/// for later loops, if they are no smaller than `memoryBytes`.
+static SmallVector<Ahead, 0> findStreams(AffineForOp loop, uint64_t cacheBytes,
+                                         uint64_t memoryBytes) {
+  auto rows = dyn_cast<AffineForOp>(loop->getParentOp());
+  bool isHeavy = llvm::any_of(*loop.getBody(), [](Operation &op) {
+    return estimateCycles(&op) >= heavyCycles;
+  });
   if (holdsLoops(loop.getBody()) || asksAlready(loop) ||
       loop.getStepAsInt() <= 0 ||
-      llvm::none_of(*loop.getBody(), [](Operation &op) {
-        return estimateCycles(&op) >= heavyCycles;
-      }))
+      !(isHeavy || (memoryBytes != 0 && reducesRows(loop, rows))))
     return {};
-  auto rows = dyn_cast<AffineForOp>(loop->getParentOp());
   SmallVector<Access, 8> accesses, all;
   collectAccesses(loop, accesses);
   collectAccesses(rows ? rows : loop, all);
@@ -305,7 +316,8 @@ static SmallVector<Ahead, 0> findStreams(AffineForOp loop,
   for (auto &entry : byMemref) {
     Ahead &ahead = entry.second;
     keepOneALine(ahead);
-    if (ahead.bytes > cacheBytes && !mayWrite(all, ahead.memref) &&
+    if (ahead.bytes > cacheBytes && (isHeavy || ahead.bytes >= memoryBytes) &&
+        !mayWrite(all, ahead.memref) &&
         isLongRun(ahead.reads.front(), loop, ahead.reads.size() * lineBytes) &&
         found.size() < mostOperands)
       found.push_back(std::move(ahead));
@@ -500,8 +512,11 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
   using PrefetchRowsBase::PrefetchRowsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkUnsigned(context, "cache-size-kib", cacheSizeKib, 16,
-                         UINT64_C(1) << 20);
+    return success(
+        succeeded(checkUnsigned(context, "cache-size-kib", cacheSizeKib, 16,
+                                UINT64_C(1) << 20)) &&
+        succeeded(checkUnsigned(context, "threshold-kib", thresholdKib, 0,
+                                UINT64_C(1) << 32)));
   }
 
   /// What the loops inside of `rows` should ask for.
@@ -530,7 +545,8 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     SmallVector<Chosen, 0> choices;
     uint64_t cacheBytes = uint64_t(cacheSizeKib) * 1024;
     auto addStreams = [&](AffineForOp loop) {
-      llvm::append_range(decisions, findStreams(loop, cacheBytes));
+      llvm::append_range(decisions, findStreams(loop, cacheBytes,
+                                                uint64_t(thresholdKib) * 1024));
     };
     getOperation().walk([&](AffineForOp rows) {
       SmallVector<Ahead, 0> found = findAllAhead(rows);

@@ -5,11 +5,19 @@
 // between them than in them (@gaps), runs of three pages (@run), operands that fit
 // the cache (@small) or are written (@written) and single elements (@elements) stay,
 // and so does the first loop over rows of which a later one asks for the next
-// (@later). A second run changes nothing.
+// (@later). Nor does one that reduces rows for a later loop (@handed), unless no
+// cache holds the operand, and none that reduces for nobody (@sums). A second run
+// changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{threshold-kib=4096}))' | FileCheck %s --check-prefix=LARGE
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{threshold-kib=4097}))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{threshold-kib=0}))' | diff %t.once -
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows{threshold-kib=4294967297}))' 2>&1 | FileCheck %s --check-prefix=RANGE
+
+// RANGE: threshold-kib {{.*}}0 {{.*}}4294967296
 
 // Pages of 4096 bytes are 1024 floats.
 // CHECK-LABEL: func @rows
@@ -181,6 +189,56 @@ func.func @later(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.
       %a = arith.mulf %v, %s : vector<16xf32>
       affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
     }
+  }
+  return
+}
+
+// 4 MiB of each.
+// CHECK-LABEL: func @handed
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+// LARGE-LABEL: func @handed
+//       LARGE:   affine.for %[[I:.+]] = 0 to 1024
+//       LARGE:     affine.for %[[J:.+]] = 0 to 1024 step 16 iter_args
+//  LARGE-NEXT:       affine.prefetch %{{.+}}[%[[I]], %[[J]] + 1024], read, locality<2>, data
+//  LARGE-NEXT:       affine.prefetch %{{.+}}[%[[I]], %[[J]] + 1024], read, locality<2>, data
+//   LARGE-NOT:   affine.prefetch
+//       LARGE: return
+func.func @handed(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %i = 0 to 1024 {
+    %b = memref.alloca() : memref<1024xf32>
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %w = affine.vector_load %y[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = arith.addf %v, %w : vector<16xf32>
+      affine.vector_store %a, %b[%j] : memref<1024xf32>, vector<16xf32>
+      %n = arith.addf %t, %a : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %b[%j] : memref<1024xf32>, vector<16xf32>
+      %a = arith.mulf %v, %s : vector<16xf32>
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @sums
+// LARGE-LABEL: func @sums
+//   LARGE-NOT:   affine.prefetch
+//       LARGE: return
+func.func @sums(%x: memref<1024x1024xf32>, %o: memref<1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %i = 0 to 1024 {
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %n = arith.addf %t, %v : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %s : vector<16xf32> into f32
+    affine.store %r, %o[%i] : memref<1024xf32>
   }
   return
 }
