@@ -17,10 +17,12 @@
 // to anything but a dead buffer, calls, assertions, returned values; (d) the
 // later nest stores each element of a static shape without asking, and neither
 // it nor anything in between touches the memory otherwise or asserts anything.
-// Profitable always: less memory and less traffic.
-// Limits: (a) and (b) ask for plain affine accesses of the buffer, all in nests
-// of the entry block, and copies that are perfect nests or memref.copy.
-// Cost: linear in operations and uses, times the accesses of a copy's target.
+// Profitable always: less memory and less traffic. Where both (a) and (b) are
+// legal it is (a), but (b) where the copy turns rows into columns and something
+// else reads the rows: they are computed along rows then. Limits: (a) and (b)
+// ask for plain affine accesses of the buffer, all in nests of the entry block,
+// and copies that are perfect nests or memref.copy. Cost: linear in operations
+// and uses, times the accesses of a copy's target.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -620,6 +622,21 @@ static bool isOverwritten(AffineForOp nest, Value memref) {
   return false;
 }
 
+/// True if the copy turns rows into columns and the source is read as it is,
+/// too: whoever computes it, and those that read rows, would move across rows
+/// then, where otherwise only those that read the copy do.
+static bool turnsWhatOthersRead(NestGraph &graph, const Copy &copy) {
+  if (!copy.toTarget || copy.toTarget.getNumDims() == 0 ||
+      graph.readersOf(copy.source).size() < 2)
+    return false;
+  unsigned last = copy.toTarget.getNumDims() - 1;
+  ArrayRef<AffineExpr> results = copy.toTarget.getResults();
+  return !results.empty() && !results.back().isFunctionOfDim(last) &&
+         llvm::any_of(results, [&](AffineExpr result) {
+           return result.isFunctionOfDim(last);
+         });
+}
+
 /// Erases nests at the top of the function whose stores are overwritten.
 static unsigned eraseOverwritten(func::FuncOp function) {
   unsigned count = 0;
@@ -664,8 +681,9 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
       if (!copy)
         continue;
       const char *why = whyNotInTarget(graph, *copy);
-      bool intoTarget = !why;
-      bool fromSource = why && !whyNotFromSource(graph, *copy);
+      bool fromSource = (why || turnsWhatOthersRead(graph, *copy)) &&
+                        !whyNotFromSource(graph, *copy);
+      bool intoTarget = !why && !fromSource;
       if (std::optional<Copy> before = beforeReshape(*copy);
           before && !intoTarget && !fromSource) {
         copy = before;

@@ -20,7 +20,8 @@
 // at casts stays.
 // Profitable when the numbers of `judge` say so: parallel iterations kept,
 // contiguous inner loops kept, contractions keep their loops, one iteration's
-// data fit the cache, recomputation within `max-redundant-compute-percent`.
+// data fit the cache (the producer's, where the consumer reads them in step),
+// recomputation within `max-redundant-compute-percent`.
 // Limits: merged loops have equal bounds and steps; nests with results and
 // merged loops with iter_args are left alone; accesses through different views
 // of one base are not compared.
@@ -321,7 +322,51 @@ static uint64_t countInside(Nest &nest) {
   return trips;
 }
 
-static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
+/// True if the write and the read name the same place in the same iteration of
+/// loops that run alike, another one in each.
+static bool meetInStep(const Access &write, ArrayRef<AffineForOp> from,
+                       const Access &read, ArrayRef<AffineForOp> to) {
+  if (from.size() != to.size() || write.memref != read.memref ||
+      !write.isAffine() || !read.isAffine() ||
+      write.map.getAffineMap() != read.map.getAffineMap())
+    return false;
+  IRMapping rename;
+  for (auto loops : llvm::zip_equal(from, to)) {
+    auto [a, b] = std::tuple<AffineForOp, AffineForOp>(loops);
+    Value iv = b.getInductionVar();
+    bool moves =
+        llvm::any_of(llvm::seq(read.map.getNumResults()),
+                     [&](unsigned d) { return read.map.isFunctionOf(d, iv); });
+    if (!moves || !haveEqualBounds(a, b, rename))
+      return false;
+    rename.map(a.getInductionVar(), iv);
+  }
+  return llvm::all_of_zip(
+      write.map.getOperands(), read.map.getOperands(),
+      [&](Value a, Value b) { return rename.lookupOrDefault(a) == b; });
+}
+
+/// True if the consumer's loops stand alone in each other and read each element
+/// in the iteration in which loops of the producer write it. They are fused in
+/// their turn, and no row waits in a buffer.
+static bool followsInStep(Nest &producer, Nest &consumer) {
+  if (holdsLoops(consumer.bodyAt(consumer.band.size())))
+    return false;
+  bool flows = false;
+  for (const Access &write : producer.accesses)
+    for (const Access &read : consumer.accesses) {
+      if (!write.isWrite || read.isWrite || write.base != read.base)
+        continue;
+      flows = true;
+      if (!meetInStep(write, getLoopsAround(write.op, producer.root), read,
+                      consumer.band))
+        return false;
+    }
+  return flows;
+}
+
+static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth,
+                          uint64_t cacheBytes) {
   FusionCost cost;
   cost.accesses = producer.accesses.size() + consumer.accesses.size();
   cost.operations = producer.getSize() + consumer.getSize();
@@ -356,14 +401,18 @@ static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth) {
   if (contractionB)
     cost.splitsContraction |=
         *contractionB != depth || loopsA || parallelA < depth;
-  for (auto [block, counts] : {std::pair(from, loopsA && !contractionA),
-                               std::pair(to, loopsB && !contractionB)}) {
-    if (!counts)
-      continue;
-    std::optional<uint64_t> bytes = getInnerFootprint(block, cost.innerLoops);
-    cost.sliceBytes = bytes && cost.sliceBytes
-                          ? std::optional(*bytes + *cost.sliceBytes)
-                          : std::nullopt;
+  std::optional<uint64_t> bytesA = 0, bytesB = 0;
+  if (loopsA && !contractionA)
+    bytesA = getInnerFootprint(from, cost.innerLoops);
+  if (loopsB && !contractionB)
+    bytesB = getInnerFootprint(to, cost.innerLoops);
+  if (bytesA && bytesB) {
+    cost.sliceBytes = *bytesA + *bytesB;
+    if (*cost.sliceBytes > cacheBytes && *bytesA <= cacheBytes && loopsA &&
+        followsInStep(producer, consumer))
+      cost.sliceBytes = bytesA;
+  } else {
+    cost.sliceBytes = std::nullopt;
   }
   AffineForOp last = producer.band[depth - 1],
               merged = consumer.band[depth - 1];
@@ -831,7 +880,7 @@ unsigned NestFuser::chooseDepth(Nest &producer, Nest &consumer,
   for (unsigned depth = most; depth > 0; --depth) {
     why = whyOrderBreaks(producer, consumer, depth);
     if (!why) {
-      cost = measure(producer, consumer, depth);
+      cost = measure(producer, consumer, depth, limits.cacheBytes);
       why = judge(cost, limits);
     }
     if (!why)

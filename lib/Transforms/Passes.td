@@ -226,7 +226,8 @@ def EliminateBuffers
     : Pass<"polynest-eliminate-buffers", "mlir::func::FuncOp"> {
   let summary = "Remove buffers, stores and copies nobody needs";
   let description = [{
-    A private buffer that is copied elsewhere is computed there instead, a
+    A private buffer that is copied elsewhere is computed there instead, unless
+    the copy turns rows that something else reads, too; a
     private copy of memory that does not change is not made, and private
     buffers whose contents reach no result, with the code that fills them, are
     erased. So are nests that only store what the next nest that touches the
@@ -556,7 +557,8 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
            "uint64_t", /*default=*/"10",
            "Most additional work of a producer computed at its consumer">,
     Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"1024",
-           "Cache that the data of one merged iteration must fit">,
+           "Cache that the data of one merged iteration must fit, those of the "
+           "producer alone where each element is read in step">,
     Option<"stackLimitKib", "stack-limit-kib", "uint64_t", /*default=*/"128",
            "Most bytes of shrunk buffers in one nest">,
     Option<"minParallelTrips", "min-parallel-trips", "uint64_t",

@@ -2,7 +2,7 @@
 // other indices, as pieces of a concatenation are (@pieces), while it is still
 // read (@still_read), or with dimensions joined (@joined) if nothing else reads it
 // so (@joined_twice) and one nest writes it (@joined_filled); a copy of memory that does not change is read from there
-// (@from); a buffer that only updates itself goes with its loads, stores and
+// (@from), and so is what turns rows that something else reads, too (@turned); a buffer that only updates itself goes with its loads, stores and
 // loops (@self); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
 // one overwrites it (@overwritten).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -215,6 +215,57 @@ func.func @from(%x: memref<8x4xf32>, %o: memref<4x8xf32> {polynest.result})
       %b = affine.load %t[1, 0] : memref<4x8xf32>
       %c = arith.addf %a, %b : f32
       affine.store %c, %o[%i, %j] : memref<4x8xf32>
+    }
+  }
+  return
+}
+
+// As an error is that two products of a backward pass read.
+// CHECK-LABEL: func @turned
+//       CHECK: %[[T:.+]] = memref.alloc() : memref<8x4xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to 8
+//       CHECK:   affine.for %[[J:.+]] = 0 to 4
+//       CHECK:     arith.negf
+//       CHECK:     affine.store %{{.+}}, %[[T]][%[[I]], %[[J]]]
+//       CHECK: affine.for %[[I2:.+]] = 0 to 4
+//       CHECK:   affine.for %[[J2:.+]] = 0 to 8
+//       CHECK:     affine.load %[[T]][%[[J2]], %[[I2]]]
+//       CHECK: affine.for %[[I3:.+]] = 0 to 8
+//       CHECK:   affine.for %[[J3:.+]] = 0 to 4
+//       CHECK:     affine.load %[[T]][%[[I3]], %[[J3]]]
+//       CHECK: return
+//      REMARK: values read where they were copied from
+func.func @turned(%x: memref<8x4xf32>, %o: memref<4x8xf32> {polynest.result},
+                  %p: memref<8x4xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %s = memref.alloc() : memref<8x4xf32>
+  %t = memref.alloc() : memref<4x8xf32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %a = affine.load %x[%i, %j] : memref<8x4xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %s[%i, %j] : memref<8x4xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %s[%j, %i] : memref<8x4xf32>
+      affine.store %a, %t[%i, %j] : memref<4x8xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<4x8xf32>
+      %b = math.exp %a : f32
+      affine.store %b, %o[%i, %j] : memref<4x8xf32>
+    }
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 4 {
+      %a = affine.load %s[%i, %j] : memref<8x4xf32>
+      %b = math.sqrt %a : f32
+      affine.store %b, %p[%i, %j] : memref<8x4xf32>
     }
   }
   return

@@ -7,7 +7,7 @@
 // follows the copy it scales (@b075); a contraction keeps its loops (@rows), a
 // producer that would be computed again is not (@again), a store between whose
 // value is needed keeps its place (@order), rows that do not fit the cache stay
-// apart (@large), arguments that may overlap are left (@overlap), and what
+// apart (@large), where they are read backwards too (@backwards), arguments that may overlap are left (@overlap), and what
 // constants decide stays apart (@bound) unless it is more than they are (@grows). The padding of a
 // convolution stays whole where the weights of a group are more than a quarter of
 // its image (@wide), or bound once (@packed). Parts of one row, which a merged loop
@@ -301,6 +301,33 @@ func.func @large(%x: memref<64x1048576xf32>, %s: memref<64xf32> {polynest.result
       %b = affine.load %s[%i] : memref<64xf32>
       %c = arith.divf %a, %b : f32
       affine.store %c, %o[%i, %j] : memref<64x1048576xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @backwards
+//       CHECK: affine.for %{{.+}} = 0 to 64
+//       CHECK: affine.for %{{.+}} = 0 to 64
+//       CHECK: return
+//      REMARK: the data of one merged iteration do not fit the cache
+func.func @backwards(%x: memref<64x100000xf32>, %g: memref<64xf32>,
+                     %o: memref<64x100000xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<64x100000xf32>
+  affine.for %i = 0 to 64 {
+    %a = affine.load %g[%i] : memref<64xf32>
+    %b = math.sqrt %a : f32
+    affine.for %j = 0 to 100000 {
+      %c = affine.load %x[%i, %j] : memref<64x100000xf32>
+      %d = arith.mulf %c, %b : f32
+      affine.store %d, %t[%i, %j] : memref<64x100000xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100000 {
+      %a = affine.load %t[%i, 99999 - %j] : memref<64x100000xf32>
+      affine.store %a, %o[%i, %j] : memref<64x100000xf32>
     }
   }
   return

@@ -8,6 +8,8 @@
 // between step aside (@between); nests inside scf.for merge too (@region);
 // the padding of a convolution in small groups is that of one group (@groups);
 // parts of a result's rows are written one after the other in one nest (@parts);
+// rows of a producer and a consumer that do not fit the cache together merge where
+// each element is read in step (@steps);
 // what follows a window that moves by a few elements stands behind each sum
 // (@strided); a few operations join a sum whose parallel loop stands inside of
 // one that reduces (@inside).
@@ -528,6 +530,40 @@ func.func @inside(%x: memref<8x64x12544xf32>,
         %d = arith.addf %b, %a : f32
         affine.store %d, %s[%c] : memref<64xf32>
       }
+    }
+  }
+  return
+}
+
+// Rows of 400 KB: two for the producer, three for both.
+// CHECK-LABEL: func @steps
+//       CHECK: affine.for %{{.+}} = 0 to 64
+//       CHECK:   math.sqrt
+//       CHECK:   affine.for %{{.+}} = 0 to 100000
+//       CHECK:     arith.mulf
+//   CHECK-NOT:   affine.for
+//       CHECK:     arith.addf
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @steps(%x: memref<64x100000xf32>, %g: memref<64xf32>,
+                 %o: memref<64x100000xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<64x100000xf32>
+  affine.for %i = 0 to 64 {
+    %a = affine.load %g[%i] : memref<64xf32>
+    %b = math.sqrt %a : f32
+    affine.for %j = 0 to 100000 {
+      %c = affine.load %x[%i, %j] : memref<64x100000xf32>
+      %d = arith.mulf %c, %b : f32
+      affine.store %d, %t[%i, %j] : memref<64x100000xf32>
+    }
+  }
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 100000 {
+      %a = affine.load %t[%i, %j] : memref<64x100000xf32>
+      %b = affine.load %x[%i, %j] : memref<64x100000xf32>
+      %c = arith.addf %a, %b : f32
+      affine.store %c, %o[%i, %j] : memref<64x100000xf32>
     }
   }
   return
