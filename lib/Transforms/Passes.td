@@ -889,6 +889,7 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     is combined within each vector first, in as many steps as the number of lanes
     has bits, so that a vector waits for the one before it during one operation.
     Products so far stay in order: parts of them may overflow where a zero comes first.
+    Of several rows that caches hold, lanes stand in different ones instead.
 
     Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost

@@ -203,7 +203,10 @@ static SmallVector<Ahead, 0> findAcross(AffineForOp rows, AffineForOp loop,
   }
   for (auto &entry : byMemref) {
     Ahead &ahead = entry.second;
-    if (!mayWrite(accesses, ahead.memref) && ahead.bytes > cacheBytes &&
+    // What the last level of caches holds comes soon enough.
+    auto type = cast<MemRefType>(ahead.memref.getType());
+    uint64_t bytes = getBufferBytes(type).value_or(ahead.bytes);
+    if (!mayWrite(accesses, ahead.memref) && bytes > 4 * cacheBytes &&
         ahead.rowBytes <= cacheBytes / 4 && found.size() < mostOperands)
       found.push_back(std::move(ahead));
   }

@@ -26,6 +26,7 @@
 
 #include "Transforms/Passes.h"
 
+#include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Support/Remark.h"
@@ -339,6 +340,9 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
 // Profitability
 //===----------------------------------------------------------------------===//
 
+/// What last levels of caches hold for a core, or more.
+static constexpr uint64_t nearBytes = 8 << 20;
+
 /// Iterations assumed where nothing is known.
 static constexpr double guessedTrips = 256;
 
@@ -392,6 +396,8 @@ struct CostModel {
   unsigned interleave;
   /// Independent chains of accumulation in one vector.
   unsigned chains;
+  /// All that the nest touches stays in caches.
+  bool isNear;
 
   double registersOf(Type type) const {
     return std::max(1.0,
@@ -465,8 +471,11 @@ double CostModel::ofOp(Operation *op) const {
   for (Type type : op->getResultTypes())
     vectors = std::max(vectors, registersOf(type));
   if (facts.scans.contains(op))
-    // A shuffle and a combination a step, and three to go on.
-    return std::max(vectors * (2 * llvm::Log2_32(lattice.width) + 3),
+    // A shuffle and a combination a step, and three to go on. Shuffles start
+    // less often, which counts where memory is not waited for: there squares
+    // take less, although they read and write many rows at once.
+    return std::max(vectors *
+                        ((isNear ? 3 : 2) * llvm::Log2_32(lattice.width) + 3),
                     double(machine.fmaLatency));
   if (sums.contains(op))
     // One chain each interleaved vector: bound by latency or by ports.
@@ -921,6 +930,8 @@ private:
   const VectorMachine &machine;
   const Accumulations &sums;
   DependenceAnalysis &dependences;
+  /// The outermost loop.
+  AffineForOp nest;
   SmallVector<LoopNode, 0> nodes;
   llvm::DenseMap<Operation *, unsigned> indexOf;
 };
@@ -945,6 +956,13 @@ double NestPlanner::scalarCost(Block &block) {
 
 double NestPlanner::costOf(const VectorPlan &plan, double scalar) const {
   AffineForOp loop = plan.loop;
+  bool isNear = false;
+  if (!plan.facts.scans.empty()) {
+    AffineForOp root = nest;
+    std::optional<uint64_t> bytes =
+        getFootprintBytes(dependences.accessesOf(root), root);
+    isNear = bytes && *bytes <= nearBytes;
+  }
   double trips = getTrips(loop);
   double cost = 0;
   for (const VectorStage &stage : plan.stages) {
@@ -976,7 +994,8 @@ double NestPlanner::costOf(const VectorPlan &plan, double scalar) const {
                     loop.getInductionVar(),
                     lattice,
                     stage.interleave,
-                    std::max(1u, countAccumulators(loop, plan.facts))};
+                    std::max(1u, countAccumulators(loop, plan.facts)),
+                    isNear};
     cost += count * (1 + stage.interleave * model.ofBlock(*loop.getBody()));
   }
   // Folding the lanes of a reduction.
@@ -1074,6 +1093,7 @@ unsigned NestPlanner::addLoop(AffineForOp loop) {
 void NestPlanner::plan(
     AffineForOp root, SmallVectorImpl<VectorPlan> &plans,
     SmallVectorImpl<std::pair<AffineForOp, std::string>> &declined) {
+  nest = root;
   SmallVector<unsigned> pending{addLoop(root)};
   while (!pending.empty()) {
     LoopNode &node = nodes[pending.pop_back_val()];

@@ -9,7 +9,7 @@
 // with a minimum (@tile); rows that data choose (@gather_rows, @scatter_rows), assertions
 // (@assert_lanes) and squares turned in registers (@turned); no rest where bounds
 // are multiples of so many vectors (@whole), or of fewer (@fewer); what was combined
-// so far in lanes (@sums_so_far); a second run changes nothing.
+// so far in lanes (@sums_so_far, of rows that no cache holds: @sums_near, @sums_far); a second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -911,6 +911,42 @@ func.func @sums_so_far(%X: memref<67xf32>, %Y: memref<67xf32> {polynest.result},
     %t = arith.addf %s, %a : f32
     affine.store %t, %Y[%i] : memref<67xf32>
     affine.yield %t : f32
+  }
+  return
+}
+
+// Rows that caches hold are turned: lanes stand in eight of them.
+// CHECK-LABEL: func @sums_near
+//       CHECK: affine.for %[[I:.+]] = 0 to 64 step 8
+//       CHECK:   affine.vector_load %{{.+}}[%[[I]] + 7, %{{.+}}]
+//       CHECK: return
+func.func @sums_near(%X: memref<64x64xf32>, %Y: memref<64x64xf32> {polynest.result},
+                     %x: f32) {
+  affine.for %i = 0 to 64 {
+    affine.for %j = 0 to 64 iter_args(%s = %x) -> f32 {
+      %a = affine.load %X[%i, %j] : memref<64x64xf32>
+      %t = arith.addf %s, %a : f32
+      affine.store %t, %Y[%i, %j] : memref<64x64xf32>
+      affine.yield %t : f32
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @sums_far
+//       CHECK: affine.for %[[I:.+]] = 0 to 4096 {
+//  CHECK-NEXT:   vector.broadcast
+//       CHECK:   affine.vector_load %{{.+}}[%[[I]], %{{.+}}]
+//       CHECK: return
+func.func @sums_far(%X: memref<4096x4096xf32>, %Y: memref<4096x4096xf32> {polynest.result},
+                    %x: f32) {
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4096 iter_args(%s = %x) -> f32 {
+      %a = affine.load %X[%i, %j] : memref<4096x4096xf32>
+      %t = arith.addf %s, %a : f32
+      affine.store %t, %Y[%i, %j] : memref<4096x4096xf32>
+      affine.yield %t : f32
+    }
   }
   return
 }
