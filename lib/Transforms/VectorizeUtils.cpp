@@ -955,12 +955,11 @@ void StageEmitter::emitLoad(OpBuilder &builder, AffineLoadOp load) {
       break;
     }
     case LaneForm::Strided: {
-      // One load for each `width` elements of the row, the last moved back so
-      // that it ends at the last lane's element: nothing past it is read.
+      // One load for each `width` elements of the row, none further on than to
+      // end at the last lane's element: nothing past it is read.
       Value sum = vectorAt(u, 0);
       for (int64_t q = 1; q < lanes.stride; ++q) {
-        bool isLast = q + 1 == lanes.stride;
-        int64_t begin = isLast ? q * last : q * int64_t(width);
+        int64_t begin = std::min(q * int64_t(width), (lanes.stride - 1) * last);
         Value part = vectorAt(u, begin);
         SmallVector<int64_t> order;
         for (int64_t l = 0; l <= last; ++l) {

@@ -106,6 +106,16 @@ def cases():
       affine.store %r, %O[0] : memref<1xf32>
       return }""", [([8.0], [7.0]), ([1.0, -2.0, 2.0, -1.0, 4.0],) * 2,
                     ([0.0], [7.0])])
+    # Four apart, the last at the end of the buffer, in vectors of two and more.
+    values = [float(n) for n in range(253)]
+    yield ("maximum_of_fourths", """(%A: memref<253xf32>,
+        %B: memref<1xf32> {polynest.result}) {
+      affine.for %i = 0 to 64 {
+        %a = affine.load %A[4 * %i] : memref<253xf32>
+        %b = affine.load %B[0] : memref<1xf32>
+        %r = arith.maximumf %b, %a : f32
+        affine.store %r, %B[0] : memref<1xf32> }
+      return }""", [(values, values), ([9.0], [252.0])])
     # What was combined so far, in vectors and in what is left over.
     for size in (1, 7, 8, 9, 16, 17, 33, 64, 71, 131, 192):
         values = [float(n * 5 % 17 - 8) for n in range(size)]
