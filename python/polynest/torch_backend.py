@@ -1572,14 +1572,16 @@ def _keep_assertions(module: torch.fx.GraphModule) -> None:
         node
         for target in _ASSERTIONS
         for node in module.graph.find_nodes(op="call_function", target=target)
-        if len(node.args) == 1 and not node.kwargs
+        if len(node.args) + len(node.kwargs) == 1
     ]
     for node in found:
         node.target = torch.ops.aten._assert_async.msg
         node.args = (
             *node.args,
+            *node.kwargs.values(),
             "Expected Tensor with single nonzero value, but got zero",
         )
+        node.kwargs = {}
     if found:
         module.recompile()
 
