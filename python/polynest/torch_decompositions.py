@@ -1528,9 +1528,15 @@ def _pow(x, exponent):
 def _cumprod(x, dim, *, dtype=None):
     if x.dim() == 0:
         return _scan_scalar(x, dim, dtype=dtype)
-    if dtype is None or x.numel() == 0:
+    kind = x.dtype if dtype is None else dtype
+    if x.numel() == 0:
         return NotImplemented
-    return aten.cumprod.default(x.to(dtype), dim)
+    if kind in (torch.float16, torch.bfloat16):
+        # Eager rounds what it shows, not what it goes on with.
+        exact = x.to(kind).to(torch.float32)
+        return aten.cumprod.default(exact, dim).to(kind)
+    return NotImplemented if dtype is None else aten.cumprod.default(
+        x.to(dtype), dim)
 
 
 @_replaces(aten.cumsum.default)

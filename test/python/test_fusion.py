@@ -248,6 +248,16 @@ def test_sums_so_far_of_one_row():
     same_bits(f(x), torch.cumprod(x, 0))
 
 
+def test_products_so_far_of_narrow_floats():
+    """What is shown is rounded, and may overflow, not what goes on."""
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.tensor([1e4, 1e4, 1e-4, 0.5] + [0.9961] * 500).to(dtype)
+        f = compiled(lambda x: torch.cumprod(x, 0))
+        assert torch.equal(f(x), torch.cumprod(x, 0))
+        f = compiled(lambda x: torch.cumprod(x, 0, dtype=dtype))
+        assert torch.equal(f(x.float()), torch.cumprod(x, 0))
+
+
 def test_chosen_rows_that_are_asked_for():
     """A table beyond the cache: a row of a later iteration is asked for."""
     def rows(table, i):
