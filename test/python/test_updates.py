@@ -441,6 +441,54 @@ def test_parts_of_one_memory(function, places, dynamic):
         torch.testing.assert_close(mine, theirs)
 
 
+def twice(w, x):
+    x.mul_(x.roll(1))
+    return (w * x).sum()
+
+
+def before(w, x):
+    read = x.sin()
+    x.mul_(2)
+    return (w * read * x).sum()
+
+
+def behind_a_view(w, x):
+    read = x.t().exp().t()
+    x.sigmoid_()
+    return (w * read * x).sum()
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(
+    "function, through",
+    [
+        (twice, False),
+        (twice, True),
+        (before, False),  # with gradients an error of eager, too
+        (behind_a_view, False),
+        (behind_a_view, True),
+    ],
+)
+def test_old_values_in_gradients(function, through, gaps, dynamic):
+    """The backward pass needs what an input was before it was written."""
+    torch._dynamo.reset()
+    compiled = torch.compile(
+        function, backend=torch_backend.polynest, dynamic=dynamic
+    )
+    results = []
+    for f in (compiled, function):
+        start = torch.linspace(-1, 1, 48).view(6, 8)
+        start.requires_grad_(through)
+        x = (start * 1)[:, 1:6] if gaps else (start * 1)[1:5]
+        w = torch.linspace(1, 2, x.numel()).view(x.shape)
+        w.requires_grad_()
+        out = f(w, x)
+        out.backward()
+        results.append((out, x, w.grad, start.grad))
+    torch.testing.assert_close(*results)
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("places", [(64, 63, 0), (0, 64, 63)])
 @pytest.mark.parametrize("through", [False, True])
