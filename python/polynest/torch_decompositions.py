@@ -1237,6 +1237,19 @@ def _scatter(x, dim, index, source):
     return op(x, dim + x.dim(), index, source)
 
 
+@_replaces(aten.max_unpool2d.default, aten.max_unpool3d.default)
+def _max_unpool(x, indices, output_size, *_):
+    """Each plane apart: PyTorch's would take an index behind one for one of the
+    next."""
+    front = x.shape[: -len(output_size)]
+    out = x.new_zeros([*front, *output_size])
+    if any(n == 0 for n in out.shape):
+        return out
+    flat = out.view([*front, math.prod(output_size)])
+    at, values = (t.reshape([*front, -1]) for t in (indices, x))
+    return flat.scatter(len(front), at, values).view(out.shape)
+
+
 @_replaces(aten.index_select.default)
 def _index_select(x, dim, index):
     if x.dim() and index.dim():

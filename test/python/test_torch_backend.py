@@ -693,7 +693,18 @@ BAD_INDEX = {
     "nll_loss_negative": (
         lambda x, i: F.nll_loss(x.view(1, -1).log_softmax(1), i), -1
     ),
+    # There is another plane behind, or in front.
+    "unpool": (
+        lambda x, i: F.max_unpool2d(x[:2, None, None], planes(i, i * 0), 3), 9
+    ),
+    "unpool_negative": (
+        lambda x, i: F.max_unpool2d(x[:2, None, None], planes(i * 0, i), 3), -1
+    ),
 }
+
+
+def planes(*indices):
+    return torch.stack(indices)[..., None]
 
 
 @pytest.mark.parametrize("name", BAD_INDEX)
