@@ -1580,6 +1580,13 @@ def _drop_all(x, p, train):
     return x * 0.0, torch.zeros_like(x, dtype=torch.bool)
 
 
+@_replaces(aten.bernoulli.default)
+def _bernoulli(p, *, generator=None):
+    """Eager's raises where these are no probabilities, and draws other numbers
+    than those that PyTorch compares with them."""
+    return NotImplemented
+
+
 def _wrapped_indices(x, indices):
     out, dim = [], 0
     for index in indices:

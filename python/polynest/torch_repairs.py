@@ -157,7 +157,9 @@ _UNWRITTEN = (
 def _is_pure(node: torch.fx.Node) -> bool:
     target = node.target
     if target is operator.getitem:
-        return True
+        # Checks, and whatever else is done for no result, give an empty token.
+        source = node.args[0].target
+        return not isinstance(source, torch._ops.HigherOrderOperator)
     return (
         isinstance(target, torch._ops.OpOverload)
         and not target._schema.is_mutable

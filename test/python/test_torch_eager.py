@@ -141,6 +141,43 @@ def test_assertions_are_kept(check, training):
             f(wrong)
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.linalg.inv,
+        torch.linalg.cholesky,
+        lambda x: torch.linalg.solve(x, torch.ones(3)),
+        lambda x: torch.linalg.matrix_power(x, -1) @ torch.linalg.inv(x + 2),
+        lambda x: torch.linalg.lu_factor(torch.tanh(x))[0],
+        torch.bernoulli,
+    ],
+)
+def test_errors_of_numbers(function, training):
+    """Of matrices without an inverse or a factor, and of no probabilities."""
+    f = compiled(function)
+    good = torch.eye(3, requires_grad=training)
+    torch.testing.assert_close(f(good), function(good))
+    bad = torch.zeros(3, 3)
+    bad[0] = -1
+    bad.requires_grad_(training)
+    with pytest.raises(RuntimeError) as want:
+        function(bad)
+    with pytest.raises(want.type) as have:
+        f(bad)
+    assert str(have.value) == str(want.value)
+
+
+def test_random_numbers_are_those_of_eager():
+    f = compiled(torch.bernoulli)
+    p = torch.rand(50)
+    results = []
+    for function in (f, torch.bernoulli):
+        torch.manual_seed(3)
+        results.append(function(p))
+    assert torch.equal(*results)
+
+
 def test_determinants():
     """Also with zeros where torch-mlir has a pivot."""
     f = compiled(lambda x: torch.linalg.det(x) * 2)
