@@ -8,6 +8,7 @@
  */
 #include "polynest/measure.h"
 #include "Runtime/CheckedMath.h"
+#include "Runtime/Start.h"
 #include "polynest/runtime.h"
 
 #include <pthread.h>
@@ -171,8 +172,7 @@ static pn_error_code_t rounds_run(pn_rounds_t *rounds) {
   int32_t count = 1;
   for (; count < rounds->threads; ++count) {
     runners[count] = (pn_runner_t){.rounds = rounds, .thread = count};
-    if (pthread_create(&runners[count].handle, NULL, runner_main,
-                       &runners[count]))
+    if (!pn_thread_start(runner_main, &runners[count], &runners[count].handle))
       break;
   }
   bool complete = count == rounds->threads;
