@@ -126,8 +126,6 @@ typedef struct pn_session {
   pn_target_info_t target;
   pn_compile_timing_t timing;
   int64_t start_ns;
-  bool is_run_here;
-  pn_touch_t *touched; /* memory for the state, or NULL */
 } pn_session_t;
 
 static pn_error_t *open_session(const pn_module_t *module,
@@ -185,20 +183,24 @@ pn_error_t *pn_compile_to_stage(pn_module_t *module, pn_stage_t stage,
 /* ------------------------------------------------------------------------ */
 
 /* Compiles a copy of the module to object files in memory, on that many
- * threads. */
+ * threads. Where `out_touched` is not NULL, it gets memory for a state, or
+ * NULL, also with an error. */
 static pn_error_t *compile_objects(const pn_module_t *module,
                                    pn_session_t *session, int32_t threads,
                                    LLVMCodeGenFileType type,
-                                   pn_objects_t *out_objects) {
+                                   pn_objects_t *out_objects,
+                                   pn_touch_t **out_touched) {
   *out_objects = (pn_objects_t){.count = 0};
+  if (out_touched)
+    *out_touched = NULL;
   pn_module_t *copy;
   pn_error_t *error = pn_module_clone(module, &copy);
   if (error)
     return error;
   error = run_stages(copy, PN_STAGE_S3, &session->target, &session->options,
                      &session->timing);
-  if (!error && session->is_run_here)
-    session->touched = pn_touch_start(pn_mlir_state_bytes(copy->mlir));
+  if (!error && out_touched)
+    *out_touched = pn_touch_start(pn_mlir_state_bytes(copy->mlir));
   if (!error)
     error = run_stages(copy, PN_STAGE_S5, &session->target, &session->options,
                        &session->timing);
@@ -232,12 +234,12 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
                                     pn_session_t *session, pn_buffer_t *bytes,
                                     pn_executable_t **out_executable) {
   pn_objects_t objects;
-  session->is_run_here = true;
+  pn_touch_t *touched;
   pn_error_t *error =
       compile_objects(module, session, codegen_thread_count(&session->target),
-                      LLVMObjectFile, &objects);
+                      LLVMObjectFile, &objects, &touched);
   if (error) {
-    pn_touch_cancel(session->touched);
+    pn_touch_cancel(touched);
     return error;
   }
   if (bytes)
@@ -251,9 +253,9 @@ static pn_error_t *compile_and_link(const pn_module_t *module,
         out_executable);
   session->timing.link_ns = pn_clock_ns() - start;
   if (error)
-    pn_touch_cancel(session->touched);
+    pn_touch_cancel(touched);
   else
-    pn_executable_give_touched(*out_executable, session->touched);
+    pn_executable_give_touched(*out_executable, touched);
   return error;
 }
 
@@ -320,7 +322,7 @@ static pn_error_t *compile_to_file(const pn_module_t *module,
   pn_error_t *error = open_session(module, target, options, NULL, &session);
   pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_objects(module, &session, 1, type, &objects);
+    error = compile_objects(module, &session, 1, type, &objects, NULL);
   if (!error)
     error = pn_file_write(path, LLVMGetBufferStart(objects.buffers[0]),
                           LLVMGetBufferSize(objects.buffers[0]), 0666);
@@ -357,7 +359,8 @@ pn_error_t *pn_compile_to_library(const pn_module_t *module,
   pn_error_t *error = open_session(module, target, options, NULL, &session);
   pn_objects_t objects = {.count = 0};
   if (!error)
-    error = compile_objects(module, &session, 1, LLVMObjectFile, &objects);
+    error =
+        compile_objects(module, &session, 1, LLVMObjectFile, &objects, NULL);
   if (!error)
     error = pn_library_write(objects.buffers[0], &session.target, library_path,
                              header_path);

@@ -22,6 +22,8 @@
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 void pn_mlir_shorten_diagnostics(MlirContext context) {
@@ -119,11 +121,9 @@ size_t pn_mlir_state_bytes(MlirModule module) {
   for (auto function : unwrap(module).getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto type = dyn_cast<MemRefType>(function.getArgument(i).getType());
-      // What fills it takes it, too.
       if (type && type.hasStaticShape() &&
-          !function->hasAttr("polynest.init") &&
           function.getArgAttr(i, "polynest.state"))
-        bytes += static_cast<size_t>(type.getNumElements());
+        bytes = std::max(bytes, static_cast<size_t>(type.getNumElements()));
     }
   return bytes;
 }

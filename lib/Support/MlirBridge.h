@@ -46,7 +46,7 @@ void pn_mlir_register_pipeline(const char *flag, const char *description,
 MlirModule pn_mlir_parse_module(MlirContext context, const char *data,
                                 size_t size, const char *name);
 
-/* Bytes of the states of all entries of a module at stage s3 or s4. */
+/* Bytes of the largest state of an entry of a module at stage s3 or s4. */
 size_t pn_mlir_state_bytes(MlirModule module);
 
 /* Writes MLIR bytecode through the callback. */

@@ -232,31 +232,34 @@ static void test_none(void) {
   pn_executable_release(executable);
 }
 
-/* As above, of so many elements that another thread touches memory meanwhile.
- */
+/* As above, of so many elements that another thread touches memory meanwhile:
+ * for one of two entries. */
+#define LARGE_ENTRY(name)                                                      \
+  "func.func @" name "(%w: tensor<2097152xf32> {polynest.constant},\n"         \
+  "             %x: tensor<2097152xf32>) -> tensor<2097152xf32> {\n"           \
+  "  %e = tensor.empty() : tensor<2097152xf32>\n"                              \
+  "  %s = linalg.generic {indexing_maps = [#back, #id],\n"                     \
+  "      iterator_types = [\"parallel\"]} ins(%w : tensor<2097152xf32>)\n"     \
+  "      outs(%e : tensor<2097152xf32>) {\n"                                   \
+  "  ^bb0(%a: f32, %o: f32):\n"                                                \
+  "    %p = math.exp %a : f32\n"                                               \
+  "    linalg.yield %p : f32\n"                                                \
+  "  } -> tensor<2097152xf32>\n"                                               \
+  "  %r = linalg.generic {indexing_maps = [#id, #id, #id],\n"                  \
+  "      iterator_types = [\"parallel\"]}\n"                                   \
+  "      ins(%x, %s : tensor<2097152xf32>, tensor<2097152xf32>)\n"             \
+  "      outs(%e : tensor<2097152xf32>) {\n"                                   \
+  "  ^bb0(%a: f32, %c: f32, %o: f32):\n"                                       \
+  "    %p = arith.mulf %a, %c : f32\n"                                         \
+  "    linalg.yield %p : f32\n"                                                \
+  "  } -> tensor<2097152xf32>\n"                                               \
+  "  return %r : tensor<2097152xf32>\n"                                        \
+  "}\n"
+
 static const char large_program[] =
     "#id = affine_map<(d0) -> (d0)>\n"
-    "#back = affine_map<(d0) -> (2097151 - d0)>\n"
-    "func.func @f(%w: tensor<2097152xf32> {polynest.constant},\n"
-    "             %x: tensor<2097152xf32>) -> tensor<2097152xf32> {\n"
-    "  %e = tensor.empty() : tensor<2097152xf32>\n"
-    "  %s = linalg.generic {indexing_maps = [#back, #id],\n"
-    "      iterator_types = [\"parallel\"]} ins(%w : tensor<2097152xf32>)\n"
-    "      outs(%e : tensor<2097152xf32>) {\n"
-    "  ^bb0(%a: f32, %o: f32):\n"
-    "    %p = math.exp %a : f32\n"
-    "    linalg.yield %p : f32\n"
-    "  } -> tensor<2097152xf32>\n"
-    "  %r = linalg.generic {indexing_maps = [#id, #id, #id],\n"
-    "      iterator_types = [\"parallel\"]}\n"
-    "      ins(%x, %s : tensor<2097152xf32>, tensor<2097152xf32>)\n"
-    "      outs(%e : tensor<2097152xf32>) {\n"
-    "  ^bb0(%a: f32, %c: f32, %o: f32):\n"
-    "    %p = arith.mulf %a, %c : f32\n"
-    "    linalg.yield %p : f32\n"
-    "  } -> tensor<2097152xf32>\n"
-    "  return %r : tensor<2097152xf32>\n"
-    "}\n";
+    "#back = affine_map<(d0) -> (2097151 - d0)>\n" LARGE_ENTRY("f")
+        LARGE_ENTRY("g");
 
 enum { LARGE = 2097152 };
 static const int64_t large_sizes[] = {LARGE};
@@ -301,7 +304,8 @@ static void test_touched(void) {
   /* On a single processor there is none. */
   CHECK(touched == 0 ||
         (touched >= sizeof(large_w) && touched < 2 * sizeof(large_w)));
-  const pn_entry_t *entry = entry_of(executable);
+  const pn_entry_t *entry = NULL;
+  CHECK_OK(pn_executable_find_entry(executable, "f", &entry));
   CHECK(pn_entry_state_bytes(entry) >= sizeof(large_w));
   /* A child has the memory, but no thread that touches it. */
   pid_t child = fork();
