@@ -134,85 +134,6 @@ static bool asksAlready(AffineForOp loop) {
          !loop.getBody()->getOps<memref::PrefetchOp>().empty();
 }
 
-/// What `loop`, inside of `rows` and behind the loops `earlier`, should ask
-/// for if its iterations take `leastCycles` and go on by `leastBytes`.
-static SmallVector<Ahead, 0>
-findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
-          uint64_t cacheBytes, uint64_t leastCycles, int64_t leastBytes) {
-  SmallVector<Ahead, 0> found;
-  if (asksAlready(loop) || loop.getStepAsInt() <= 0 ||
-      estimateCycles(loop.getBody()) < leastCycles)
-    return found;
-  SmallVector<Access, 8> accesses, all;
-  collectAccesses(loop, accesses);
-  collectAccesses(rows, all);
-  llvm::MapVector<Value, Ahead> byMemref;
-  for (const Access &access : accesses) {
-    if (access.isWrite || !access.isAffine())
-      continue;
-    std::optional<int64_t> within = getAdvance(access, loop);
-    std::optional<int64_t> next = getAdvance(access, rows);
-    if (!within || !next || *within < leastBytes || *next == 0)
-      continue;
-    Ahead &ahead = byMemref[access.memref];
-    ahead.rows = rows;
-    ahead.loop = loop;
-    ahead.memref = access.memref;
-    ahead.rowBytes = saturatingMultiply(*within, estimateTrips(loop));
-    ahead.bytes = saturatingMultiply(std::abs(*next), estimateTrips(rows));
-    ahead.reads.push_back(access);
-  }
-  for (auto &entry : byMemref) {
-    Ahead &ahead = entry.second;
-    // The next row comes in beside this one and what is computed from it.
-    if (!mayWrite(all, ahead.memref) && ahead.bytes > cacheBytes &&
-        ahead.rowBytes <= cacheBytes / 4 &&
-        isReadAgain(ahead.reads.front(), rows, loop, earlier) &&
-        found.size() < mostOperands)
-      found.push_back(std::move(ahead));
-  }
-  return found;
-}
-
-/// What `loop` reads across rows, a line of each, which the next iteration of
-/// `rows` reads on from there.
-static SmallVector<Ahead, 0> findAcross(AffineForOp rows, AffineForOp loop,
-                                        uint64_t cacheBytes) {
-  SmallVector<Ahead, 0> found;
-  if (asksAlready(loop) || loop.getStepAsInt() <= 0 || rows.getStepAsInt() <= 0)
-    return found;
-  SmallVector<Access, 8> accesses;
-  collectAccesses(rows, accesses);
-  llvm::MapVector<Value, Ahead> byMemref;
-  for (const Access &access : accesses) {
-    if (access.isWrite || !access.isAffine() || !loop->isAncestor(access.op))
-      continue;
-    std::optional<int64_t> within = getAdvance(access, loop);
-    std::optional<int64_t> next = getAdvance(access, rows);
-    if (!within || !next || std::abs(*within) < pageBytes || *next <= 0 ||
-        *next > lineBytes)
-      continue;
-    Ahead &ahead = byMemref[access.memref];
-    ahead.rows = rows;
-    ahead.loop = loop;
-    ahead.memref = access.memref;
-    ahead.iterations = linesAcross;
-    ahead.rowBytes += saturatingMultiply(lineBytes, estimateTrips(loop));
-    ahead.bytes = saturatingMultiply(std::abs(*within), estimateTrips(loop));
-    ahead.reads.push_back(access);
-  }
-  for (auto &entry : byMemref) {
-    Ahead &ahead = entry.second;
-    // What the last level of caches holds comes soon enough.
-    auto type = cast<MemRefType>(ahead.memref.getType());
-    uint64_t bytes = getBufferBytes(type).value_or(ahead.bytes);
-    if (!mayWrite(accesses, ahead.memref) && bytes > 4 * cacheBytes &&
-        ahead.rowBytes <= cacheBytes / 4 && found.size() < mostOperands)
-      found.push_back(std::move(ahead));
-  }
-  return found;
-}
-
 /// Of reads whose places differ by constants, those in lines of their own.
 static void keepOneALine(Ahead &ahead) {
   SmallVector<Access, 2> kept;
@@ -242,6 +163,93 @@ static void keepOneALine(Ahead &ahead) {
       kept.push_back(read);
   }
   ahead.reads = std::move(kept);
+}
+
+/// What `loop` reads, operand by operand, of operands that nothing inside of
+/// `around` writes: the reads that `measure` adds to the extent, where `pays`.
+static SmallVector<Ahead, 0>
+findOperands(AffineForOp loop, AffineForOp around,
+             function_ref<bool(const Access &, Ahead &)> measure,
+             function_ref<bool(const Ahead &)> pays) {
+  SmallVector<Ahead, 0> found;
+  if (asksAlready(loop) || loop.getStepAsInt() <= 0)
+    return found;
+  SmallVector<Access, 8> accesses;
+  collectAccesses(around, accesses);
+  llvm::MapVector<Value, Ahead> byMemref;
+  for (const Access &access : accesses) {
+    if (access.isWrite || !access.isAffine() || !loop->isAncestor(access.op))
+      continue;
+    auto [entry, isNew] = byMemref.try_emplace(access.memref);
+    Ahead &ahead = entry->second;
+    if (measure(access, ahead)) {
+      ahead.loop = loop;
+      ahead.memref = access.memref;
+      ahead.reads.push_back(access);
+    } else if (isNew) {
+      byMemref.pop_back();
+    }
+  }
+  for (auto &[memref, ahead] : byMemref) {
+    if (found.size() == mostOperands)
+      break;
+    if (mayWrite(accesses, memref))
+      continue;
+    keepOneALine(ahead);
+    if (pays(ahead))
+      found.push_back(std::move(ahead));
+  }
+  return found;
+}
+
+/// What `loop`, inside of `rows` and behind the loops `earlier`, should ask
+/// for if its iterations take `leastCycles` and go on by `leastBytes`.
+static SmallVector<Ahead, 0>
+findAhead(AffineForOp rows, AffineForOp loop, ArrayRef<AffineForOp> earlier,
+          uint64_t cacheBytes, uint64_t leastCycles, int64_t leastBytes) {
+  if (estimateCycles(loop.getBody()) < leastCycles)
+    return {};
+  auto measure = [&](const Access &access, Ahead &ahead) {
+    std::optional<int64_t> within = getAdvance(access, loop);
+    std::optional<int64_t> next = getAdvance(access, rows);
+    if (!within || !next || *within < leastBytes || *next == 0)
+      return false;
+    ahead.rows = rows;
+    ahead.rowBytes = saturatingMultiply(*within, estimateTrips(loop));
+    ahead.bytes = saturatingMultiply(std::abs(*next), estimateTrips(rows));
+    return true;
+  };
+  // The next row comes in beside this one and what is computed from it.
+  return findOperands(loop, rows, measure, [&](const Ahead &ahead) {
+    return ahead.bytes > cacheBytes && ahead.rowBytes <= cacheBytes / 4 &&
+           isReadAgain(ahead.reads.front(), rows, loop, earlier);
+  });
+}
+
+/// What `loop` reads across rows, a line of each, which the next iteration of
+/// `rows` reads on from there.
+static SmallVector<Ahead, 0> findAcross(AffineForOp rows, AffineForOp loop,
+                                        uint64_t cacheBytes) {
+  if (rows.getStepAsInt() <= 0)
+    return {};
+  auto measure = [&](const Access &access, Ahead &ahead) {
+    std::optional<int64_t> within = getAdvance(access, loop);
+    std::optional<int64_t> next = getAdvance(access, rows);
+    if (!within || !next || std::abs(*within) < pageBytes || *next <= 0 ||
+        *next > lineBytes)
+      return false;
+    ahead.rows = rows;
+    ahead.iterations = linesAcross;
+    ahead.rowBytes += saturatingMultiply(lineBytes, estimateTrips(loop));
+    ahead.bytes = saturatingMultiply(std::abs(*within), estimateTrips(loop));
+    return true;
+  };
+  // What the last level of caches holds comes soon enough.
+  return findOperands(loop, rows, measure, [&](const Ahead &ahead) {
+    auto type = cast<MemRefType>(ahead.memref.getType());
+    uint64_t bytes = getBufferBytes(type).value_or(ahead.bytes);
+    return bytes > 4 * cacheBytes && ahead.rowBytes <= cacheBytes / 4;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -293,39 +301,26 @@ static SmallVector<Ahead, 0> findStreams(AffineForOp loop, uint64_t cacheBytes,
   bool isHeavy = llvm::any_of(*loop.getBody(), [](Operation &op) {
     return estimateCycles(&op) >= heavyCycles;
   });
-  if (holdsLoops(loop.getBody()) || asksAlready(loop) ||
-      loop.getStepAsInt() <= 0 ||
+  if (holdsLoops(loop.getBody()) ||
       !(isHeavy || (memoryBytes != 0 && reducesRows(loop, rows))))
     return {};
-  SmallVector<Access, 8> accesses, all;
-  collectAccesses(loop, accesses);
-  collectAccesses(rows ? rows : loop, all);
-  llvm::MapVector<Value, Ahead> byMemref;
-  for (const Access &access : accesses) {
+  auto measure = [&](const Access &access, Ahead &ahead) {
     auto type = cast<MemRefType>(access.memref.getType());
-    if (access.isWrite || !access.isAffine() || type.getRank() == 0 ||
-        !type.getLayout().isIdentity() ||
-        getAdvance(access, loop).value_or(0) < lineBytes / 2)
-      continue;
-    Ahead &ahead = byMemref[access.memref];
-    ahead.loop = loop;
-    ahead.memref = access.memref;
-    ahead.rowBytes = saturatingMultiply(uint64_t(*getAdvance(access, loop)),
-                                        estimateTrips(loop));
+    int64_t advance = getAdvance(access, loop).value_or(0);
+    if (type.getRank() == 0 || !type.getLayout().isIdentity() ||
+        advance < lineBytes / 2)
+      return false;
+    ahead.rowBytes = saturatingMultiply(uint64_t(advance), estimateTrips(loop));
     ahead.bytes = getExtent(access, loop);
-    ahead.reads.push_back(access);
-  }
-  SmallVector<Ahead, 0> found;
-  for (auto &entry : byMemref) {
-    Ahead &ahead = entry.second;
-    keepOneALine(ahead);
-    if (ahead.bytes > cacheBytes && (isHeavy || ahead.bytes >= memoryBytes) &&
-        !mayWrite(all, ahead.memref) &&
-        isLongRun(ahead.reads.front(), loop, ahead.reads.size() * lineBytes) &&
-        found.size() < mostOperands)
-      found.push_back(std::move(ahead));
-  }
-  return found;
+    return true;
+  };
+  return findOperands(loop, rows ? rows : loop, measure,
+                      [&](const Ahead &ahead) {
+                        return ahead.bytes > cacheBytes &&
+                               (isHeavy || ahead.bytes >= memoryBytes) &&
+                               isLongRun(ahead.reads.front(), loop,
+                                         ahead.reads.size() * lineBytes);
+                      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -424,14 +419,15 @@ static void apply(Ahead &ahead) {
       places[last] = places[last] + page;
       map = AffineMap::get(map.getNumDims(), map.getNumSymbols(), places,
                            builder.getContext());
+    } else {
+      int64_t distance = ahead.iterations * ahead.rows.getStepAsInt();
+      for (unsigned d = 0; d < map.getNumDims(); ++d)
+        if (read.map.getOperand(d) == ahead.rows.getInductionVar()) {
+          AffineExpr dim = builder.getAffineDimExpr(d);
+          map = map.replace(dim, dim + distance, map.getNumDims(),
+                            map.getNumSymbols());
+        }
     }
-    for (unsigned d = 0; ahead.rows && d < map.getNumDims(); ++d)
-      if (read.map.getOperand(d) == ahead.rows.getInductionVar()) {
-        AffineExpr dim = builder.getAffineDimExpr(d);
-        map =
-            map.replace(dim, dim + ahead.iterations * ahead.rows.getStepAsInt(),
-                        map.getNumDims(), map.getNumSymbols());
-      }
     // Into the second level: the first holds what is computed with.
     AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
                              read.map.getOperands(), /*isWrite=*/false,
@@ -575,7 +571,6 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
       apply(chosen);
     }
     for (Ahead &ahead : decisions) {
-      keepOneALine(ahead);
       remark(RemarkKind::Applied, ahead.loop.getLoc(), passName,
              !ahead.rows             ? "next page asked for"
              : ahead.iterations == 1 ? "next row asked for"

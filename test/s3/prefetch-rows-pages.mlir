@@ -3,7 +3,8 @@
 // other (@rows, but not what a loop leaves of a row), in one long loop (@flat), and
 // where short rows do (@short). Loops that compute none (@plain), rows with more
 // between them than in them (@gaps), runs of three pages (@run), operands that fit
-// the cache (@small) or are written (@written) and single elements (@elements) stay,
+// the cache (@small) or are written (@written), by a call too that may write
+// anything (@called), and single elements (@elements) stay,
 // and so does the first loop over rows of which a later one asks for the next
 // (@later). Nor does one that reduces rows for a later loop (@handed), unless no
 // cache holds the operand, and none that reduces for nobody (@sums). A second run
@@ -149,6 +150,22 @@ func.func @written(%x: memref<1024x1024xf32> {polynest.mutable}) attributes {pol
       %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
       %a = math.erf %v : vector<16xf32>
       affine.vector_store %a, %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @called
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
+func.func private @any()
+func.func @called(%x: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = math.erf %v : vector<16xf32>
+      func.call @any() : () -> ()
+      affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
     }
   }
   return
