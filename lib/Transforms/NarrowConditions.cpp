@@ -176,11 +176,10 @@ static const char *narrow(Operation *op, unsigned at) {
     narrowed =
         arith::SelectOp::create(ops, op->getLoc(), choice.getCondition(),
                                 narrowed, emitNarrow(values, exprs[1], op));
+  auto kind =
+      isMinimum ? arith::AtomicRMWKind::mins : arith::AtomicRMWKind::maxs;
   op->replaceAllUsesWith(ValueRange(
-      isMinimum ? arith::MinSIOp::create(ops, op->getLoc(), narrowed, carried)
-                      .getResult()
-                : arith::MaxSIOp::create(ops, op->getLoc(), narrowed, carried)
-                      .getResult()));
+      arith::getReductionOp(kind, ops, op->getLoc(), narrowed, carried)));
   Value result = loop.getResult(at);
   result.setType(narrowType);
   ops.setInsertionPointAfter(loop);
