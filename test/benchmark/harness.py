@@ -8,6 +8,7 @@ the median over rounds of the median of a round's calls. A round in front of the
 does not count: making a contender leaves work to the system, such as memory that it
 moves, for which the one that comes next would wait.
 """
+import argparse
 import ctypes
 import math
 import os
@@ -69,6 +70,15 @@ def on_line(array):
     out = line_zeros(array.shape, array.dtype)
     out[...] = array
     return out
+
+
+def pattern(text):
+    """A regular expression, as an argument."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no regular expression: {error}") from error
 
 
 # -- contenders ----------------------------------------------------------------
