@@ -1541,15 +1541,14 @@ def _pow(x, exponent):
 def _cumprod(x, dim, *, dtype=None):
     if x.dim() == 0:
         return _scan_scalar(x, dim, dtype=dtype)
-    kind = x.dtype if dtype is None else dtype
     if x.numel() == 0:
         return NotImplemented
-    if kind in (torch.float16, torch.bfloat16):
+    if dtype is not None:
+        x = x.to(dtype)
+    if _is_low(x):
         # Eager rounds what it shows, not what it goes on with.
-        exact = x.to(kind).to(torch.float32)
-        return aten.cumprod.default(exact, dim).to(kind)
-    return NotImplemented if dtype is None else aten.cumprod.default(
-        x.to(dtype), dim)
+        return aten.cumprod.default(_wide(x), dim).to(x.dtype)
+    return NotImplemented if dtype is None else aten.cumprod.default(x, dim)
 
 
 @_replaces(aten.cumsum.default)
