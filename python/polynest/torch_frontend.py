@@ -991,6 +991,17 @@ def _ask_quickly(text: str, updates: dict[int, int]) -> dict | None:
     return answer if answer["ok"] or answer["kind"] == "unread" else None
 
 
+def _ask_twice(
+    write: Callable[[bool], str], locations: bool, updates: dict[int, int]
+) -> dict:
+    """The answer to what `write` gives with the places of ops, or quickly without
+    them."""
+    answer = None
+    if not locations:
+        answer = _ask_quickly(write(False), updates)
+    return answer or _ask(write(True), locations, updates)
+
+
 def _lower_written(
     graph: torch.fx.Graph,
     entry: str,
@@ -1000,13 +1011,11 @@ def _lower_written(
     """The worker's answer to the graph as torch_text.py writes it; None where
     torch-mlir's importer has to be asked: it knows which ops torch-mlir has."""
     try:
-        answer = None
-        if not locations:
-            text = torch_text.write(graph, entry, places=False)
-            answer = _ask_quickly(text, updates)
-        if answer is None:
-            text = torch_text.write(graph, entry)
-            answer = _ask(text, locations, updates)
+        answer = _ask_twice(
+            lambda places: torch_text.write(graph, entry, places),
+            locations,
+            updates,
+        )
     except torch_text.NotWritten:
         return None
     return None if answer.get("kind") == "unread" else answer
@@ -1042,10 +1051,7 @@ def lower_region(
             ) from error
         if seen is not None:
             seen(text)
-        if not locations:
-            answer = _ask_quickly(text, updates)
-        if answer is None:
-            answer = _ask(text, locations, updates)
+        answer = _ask_twice(lambda _: text, locations, updates)
     if not answer["ok"]:
         named = _named_nodes(answer["places"])
         originals = {n.name for n in region.nodes}
