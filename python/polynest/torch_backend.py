@@ -1600,8 +1600,9 @@ class _Overlaps:
             for i, v in enumerate(values)
             if isinstance(v, torch.Tensor) and _has_memory(v)
         ]
+        chosen = set(written)
         self.written = {
-            at for at, i in enumerate(self.places) if i in written
+            at for at, i in enumerate(self.places) if i in chosen
         }
         spans = [_span(values[i]) for i in self.places]
         self.spans = spans if all(type(n) is int for n in spans) else None
