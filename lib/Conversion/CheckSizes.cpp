@@ -4,7 +4,7 @@
 // What: puts assertions in front of the structured operations, copies and casts
 // of an entry whose operands' dynamic sizes must agree: a loop that walks
 // dimensions of several operands has one size, a copy two equal shapes, a
-// window may not reach past the end of what it reads, and the parts that a
+// window may not reach past either end of what it reads, and the parts that a
 // reshape makes of a dimension have as many elements as it has. What follows
 // from earlier assertions, or is the same value, needs none; nor does a result
 // whose size the entry's shape function takes from an input, which callers see
@@ -12,13 +12,14 @@
 // the operation runs whenever the entry does, the assertion stands at the start
 // of the entry: nothing has been written then, and it parts no nests.
 // Legal always: these operations are undefined for other sizes. What is moved
-// to the start is pure and depends on arguments alone.
-// Profitable always: the alternative is reading past the end of an argument.
-// Limits: index maps that are neither a loop's index nor a sum of loops'
-// indices times constants that are not negative are declined, as are functions
-// that are no entry, which have no status to return. Cost: linear in the
-// operations and their operands' dimensions, times the length of the chains of
-// views and loops behind a size, which is bounded.
+// to the start is pure and depends on arguments alone. A window that certainly
+// ends outside, or an index that leaves 64 bits, is an error.
+// Profitable always: the alternative is reading what is not the argument's.
+// Limits: index maps that are neither a loop's index nor rise or fall with each
+// loop, sums of multiples and quotients, are declined, as are functions that
+// are no entry, which have no status to return. Cost: linear in the operations
+// and their operands' dimensions, times the length of the chains of views and
+// loops behind a size, which is bounded.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -50,6 +51,12 @@ static constexpr StringLiteral kPass = "check-sizes";
 /// Longer chains, and deeper nests, count as unknown.
 static constexpr unsigned kLongestChain = 1000;
 static constexpr unsigned kDeepestNest = 8;
+
+/// Indices stay below, half of what a word holds.
+static constexpr double kLargestIndex = double(int64_t(1) << 62);
+/// Loops that run end below 2^47, the bytes of an address space; an index of at
+/// most this weight then stays below `kLargestIndex`.
+static constexpr double kSmallWeight = double(1 << 15);
 
 namespace {
 /// One size: that of dimension `dim` of the memref `base`; the number `base`
@@ -218,7 +225,7 @@ public:
     if (op->getBlock() == &block)
       facts.assume(op);
   }
-  void visit(linalg::LinalgOp op);
+  LogicalResult visit(linalg::LinalgOp op);
   void visit(memref::CopyOp op);
   void visit(memref::CastOp op);
   void visit(memref::ExpandShapeOp op);
@@ -226,8 +233,17 @@ public:
 private:
   SizeProduct productOf(Extent extent);
   void requireEqual(Operation *op, Extent a, Extent b);
-  void requireWindow(Operation *op, AffineExpr expr, ArrayRef<Extent> loops,
-                     Extent size);
+  LogicalResult requireWindow(Operation *op, AffineExpr expr,
+                              ArrayRef<int> ways, ArrayRef<Extent> loops,
+                              Extent size);
+  LogicalResult requireEnd(Operation *op, AffineExpr expr, ArrayRef<int> ways,
+                           bool highest, ArrayRef<unsigned> dims,
+                           ArrayRef<Extent> loops, Extent size,
+                           const Twine &message);
+  void emitUnlessEmpty(
+      Operation *op, ArrayRef<unsigned> dims, ArrayRef<Extent> loops,
+      Extent size, const Twine &message,
+      function_ref<Value(OpBuilder &, Location, ValueRange, Value)> holds);
   void emit(Operation *op, ArrayRef<Extent> extents, const Twine &message,
             function_ref<Value(OpBuilder &, Location, ValueRange)> makeCheck);
 
@@ -385,40 +401,61 @@ void SizeChecks::requireEqual(Operation *op, Extent a, Extent b) {
     facts.assumeEqual(left, right);
 }
 
-/// True if `expr` is a sum of loops' indices times constants, none of them
-/// negative: then it is largest where all loops are at their ends.
-static bool growsWithLoops(AffineExpr expr) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue() >= 0;
-  if (isa<AffineDimExpr>(expr))
+/// Which way the index goes with each loop, 1 or -1, in `ways`; false if it
+/// goes both ways with one, or is a remainder. Then it is lowest and highest
+/// where each loop is at one of its ends.
+static bool followLoops(AffineExpr expr, int way, MutableArrayRef<int> ways) {
+  if (isa<AffineConstantExpr>(expr))
     return true;
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    int &known = ways[dim.getPosition()];
+    bool agrees = known != -way;
+    known = way;
+    return agrees;
+  }
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return binary &&
-         (binary.getKind() == AffineExprKind::Add ||
-          binary.getKind() == AffineExprKind::Mul) &&
-         growsWithLoops(binary.getLHS()) && growsWithLoops(binary.getRHS());
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return followLoops(binary.getLHS(), way, ways) &&
+           followLoops(binary.getRHS(), way, ways);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (!constant || binary.getKind() == AffineExprKind::Mod)
+    return false;
+  int64_t factor = constant.getValue();
+  if (binary.getKind() != AffineExprKind::Mul && factor <= 0)
+    return false;
+  return followLoops(binary.getLHS(), factor < 0 ? -way : way, ways);
 }
 
-/// The largest value of `expr` lies below `size`, unless some loop is empty.
-void SizeChecks::requireWindow(Operation *op, AffineExpr expr,
-                               ArrayRef<Extent> loops, Extent size) {
-  SmallVector<Extent> extents = {size};
-  SmallVector<unsigned> dims;
-  for (unsigned i = 0; i < loops.size(); ++i)
-    if (expr.isFunctionOfDim(i)) {
-      dims.push_back(i);
-      extents.push_back(loops[i]);
-    }
-  if (llvm::all_of(extents, [](Extent e) { return e.isConstant(); }))
-    return;
-  // One place that no loop moves is read if there is any iteration at all.
-  if (dims.empty()) {
-    llvm::append_range(dims, llvm::seq<unsigned>(0, loops.size()));
-    extents.append(loops.begin(), loops.end());
+/// What neither the index nor any of its parts exceeds, up or down, where loops
+/// of unknown size have two iterations. In floats, which do not wrap around.
+static double weigh(AffineExpr expr, ArrayRef<Extent> loops) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return std::abs(double(constant.getValue()));
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    Extent count = loops[dim.getPosition()];
+    return count.isConstant() ? double(count.dim) - 1 : 1;
   }
-  emit(op, extents,
-       "sizes do not fit: what " + op->getName().getStringRef() +
-           " reads lies past the end of " + describe(size),
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  double left = weigh(binary.getLHS(), loops);
+  if (binary.getKind() == AffineExprKind::Add)
+    return left + weigh(binary.getRHS(), loops);
+  if (binary.getKind() == AffineExprKind::Mul)
+    return left * std::max(weigh(binary.getRHS(), loops), 1.0);
+  return left;
+}
+
+/// `holds` sees the last indices of all loops, 0 for those not in `dims`, and
+/// the size; the assertion is that it holds or that one of `dims` is empty.
+void SizeChecks::emitUnlessEmpty(
+    Operation *op, ArrayRef<unsigned> dims, ArrayRef<Extent> loops, Extent size,
+    const Twine &message,
+    function_ref<Value(OpBuilder &, Location, ValueRange, Value)> holds) {
+  SmallVector<Extent> extents = {size};
+  for (unsigned dim : dims)
+    extents.push_back(loops[dim]);
+  emit(op, extents, message,
        [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
          Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
          Value one = arith::ConstantIndexOp::create(builder, loc, 1);
@@ -428,18 +465,106 @@ void SizeChecks::requireWindow(Operation *op, AffineExpr expr,
            ends[dim] = arith::SubIOp::create(builder, loc, count, one);
            smallest = arith::MinSIOp::create(builder, loc, smallest, count);
          }
-         Value largest = affine::expandAffineExpr(builder, loc, expr, ends, {});
-         Value inside = arith::CmpIOp::create(
-             builder, loc, arith::CmpIPredicate::slt, largest, values[0]);
+         Value check = holds(builder, loc, ends, values[0]);
          Value empty = arith::CmpIOp::create(
              builder, loc, arith::CmpIPredicate::sle, smallest, zero);
-         return arith::OrIOp::create(builder, loc, inside, empty);
+         return arith::OrIOp::create(builder, loc, check, empty);
        });
 }
 
-void SizeChecks::visit(linalg::LinalgOp op) {
+/// One end of the index, the lowest or the highest, lies on the right side of
+/// `size`, 0 for the lowest, unless some loop is empty.
+LogicalResult SizeChecks::requireEnd(Operation *op, AffineExpr expr,
+                                     ArrayRef<int> ways, bool highest,
+                                     ArrayRef<unsigned> dims,
+                                     ArrayRef<Extent> loops, Extent size,
+                                     const Twine &message) {
+  auto moves = [&](unsigned i) { return ways[i] == (highest ? 1 : -1); };
+  auto isConstant = [&](unsigned i) { return loops[i].isConstant(); };
+  bool isKnown = size.isConstant();
+  SmallVector<int64_t> point(loops.size(), 0);
+  for (unsigned i = 0; i < loops.size(); ++i)
+    if (moves(i)) {
+      isKnown &= isConstant(i);
+      point[i] = loops[i].dim - 1;
+    }
+  if (isKnown) {
+    int64_t end = AffineMap::get(loops.size(), 0, expr).compose(point).front();
+    if (highest ? end < size.dim : end >= size.dim)
+      return success();
+    if (llvm::all_of(dims, isConstant))
+      return op->emitError(message) << ", at index " << end;
+  }
+  emitUnlessEmpty(
+      op, dims, loops, size, message,
+      [&](OpBuilder &builder, Location loc, ValueRange ends,
+          Value bound) -> Value {
+        Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+        SmallVector<Value> corner;
+        for (unsigned i = 0; i < loops.size(); ++i)
+          corner.push_back(moves(i) ? ends[i] : zero);
+        Value end = affine::expandAffineExpr(builder, loc, expr, corner, {});
+        return arith::CmpIOp::create(builder, loc,
+                                     highest ? arith::CmpIPredicate::slt
+                                             : arith::CmpIPredicate::sge,
+                                     end, bound);
+      });
+  return success();
+}
+
+/// All values of `expr` lie in [0, `size`), unless some loop is empty. Errors
+/// are what is certain to go wrong.
+LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
+                                        ArrayRef<int> ways,
+                                        ArrayRef<Extent> loops, Extent size) {
+  if (llvm::any_of(loops, [](Extent count) {
+        return count.isConstant() && count.dim <= 0;
+      }))
+    return success();
+  SmallVector<unsigned> dims;
+  for (unsigned i = 0; i < loops.size(); ++i)
+    if (expr.isFunctionOfDim(i))
+      dims.push_back(i);
+  bool isStatic =
+      llvm::all_of(dims, [&](unsigned dim) { return loops[dim].isConstant(); });
+  // One place that no loop moves is read if there is any iteration at all.
+  if (dims.empty())
+    llvm::append_range(dims, llvm::seq<unsigned>(0, loops.size()));
+
+  std::string name = op->getName().getStringRef().str();
+  std::string wraps = "sizes do not fit: an index of " + name +
+                      " is too large for a word of 64 bits";
+  double weight = weigh(expr, loops);
+  if (weight > kLargestIndex)
+    return op->emitError(wraps);
+  if (!isStatic && weight > kSmallWeight)
+    emitUnlessEmpty(op, dims, loops, {Value(), 0}, wraps,
+                    [&](OpBuilder &builder, Location loc, ValueRange ends,
+                        Value zero) -> Value {
+                      Value largest = zero;
+                      for (unsigned dim : dims)
+                        if (!loops[dim].isConstant())
+                          largest = arith::MaxSIOp::create(builder, loc,
+                                                           largest, ends[dim]);
+                      Value limit = arith::ConstantIndexOp::create(
+                          builder, loc, int64_t(kLargestIndex / weight));
+                      return arith::CmpIOp::create(builder, loc,
+                                                   arith::CmpIPredicate::sle,
+                                                   largest, limit);
+                    });
+
+  std::string where = "sizes do not fit: what " + name + " reads lies ";
+  if (failed(requireEnd(op, expr, ways, /*highest=*/false, dims, loops,
+                        {Value(), 0},
+                        where + "below the start of " + describe(size))))
+    return failure();
+  return requireEnd(op, expr, ways, /*highest=*/true, dims, loops, size,
+                    where + "past the end of " + describe(size));
+}
+
+LogicalResult SizeChecks::visit(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics())
-    return;
+    return success();
   struct Place {
     Extent size;
     AffineExpr expr;
@@ -465,19 +590,22 @@ void SizeChecks::visit(linalg::LinalgOp op) {
   SmallVector<Extent> loops;
   for (ArrayRef<Extent> group : sizes) {
     if (group.empty())
-      return;
+      return success();
     loops.push_back(group.front());
   }
   for (const Place &window : windows) {
-    if (growsWithLoops(window.expr)) {
-      requireWindow(op, window.expr, loops, window.size);
+    SmallVector<int> ways(loops.size(), 0);
+    if (followLoops(window.expr, 1, ways)) {
+      if (failed(requireWindow(op, window.expr, ways, loops, window.size)))
+        return failure();
       continue;
     }
     ++unknown;
     remark(RemarkKind::Declined, op.getLoc(), kPass,
-           "an index is no growing sum of the loops' indices")
+           "an index goes both ways with a loop, or is a remainder")
         << arg("op", op->getName().getStringRef());
   }
+  return success();
 }
 
 void SizeChecks::visit(memref::CopyOp op) {
@@ -577,15 +705,17 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      checkFunction(function, symbols.lookup<func::FuncOp>(
-                                  (function.getName() + "_shapes").str()));
+      if (failed(checkFunction(function,
+                               symbols.lookup<func::FuncOp>(
+                                   (function.getName() + "_shapes").str()))))
+        return signalPassFailure();
   }
 
-  void checkFunction(func::FuncOp function, func::FuncOp shapes) {
+  LogicalResult checkFunction(func::FuncOp function, func::FuncOp shapes) {
     if (!function->hasAttr("polynest.entry") ||
         !function.getBody().hasOneBlock()) {
       ++numDeclined;
-      return;
+      return success();
     }
     // In program order, and before anything moves.
     SmallVector<Operation *> work;
@@ -605,11 +735,12 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
         checks.visit(view);
       else if (auto parts = dyn_cast<memref::ExpandShapeOp>(op))
         checks.visit(parts);
-      else
-        checks.visit(cast<linalg::LinalgOp>(op));
+      else if (failed(checks.visit(cast<linalg::LinalgOp>(op))))
+        return failure();
     }
     numApplied += checks.count();
     numDeclined += checks.declined();
+    return success();
   }
 };
 } // namespace

@@ -2,7 +2,9 @@
 // start (@add, @chain); static sizes and equal values cost nothing (@static,
 // @same); a size may be computed from arguments (@computed); inside of a branch
 // the assertion stays there (@branch); sizes that a loop keeps are those it
-// starts from (@carried); windows may not reach past the end (@window); copies
+// starts from (@carried); windows may not reach past the end (@window), or below the
+// start where an index falls (@falls), or leave 64 bits (@wide), and need no check
+// where loops of known size say so (@inside); copies
 // and casts are checked (@copy, @cast), and reshapes, unless the parts are those that
 // were joined (@parts, @joined), of numbers of any width (@words); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
@@ -139,6 +141,62 @@ func.func @window(%x: memref<?xf32>, %w: memref<3xf32>, %r: memref<?xf32>)
     attributes {polynest.entry} {
   linalg.conv_1d ins(%x, %w : memref<?xf32>, memref<3xf32>)
                  outs(%r : memref<?xf32>)
+  return
+}
+
+// The lowest index is that of the last iteration.
+// CHECK-LABEL: func @falls
+//       CHECK: %[[E:.+]] = arith.subi %[[N:.+]], %{{.+}} : index
+//       CHECK: %[[T:.+]] = arith.muli %[[E]],
+//       CHECK: %[[L:.+]] = arith.addi %[[T]],
+//       CHECK: arith.cmpi sge, %[[L]], %{{.+}} : index
+//       CHECK: cf.assert %{{.+}}, "sizes do not fit: what linalg.generic reads lies below the start of dimension 0 of input 0"
+//       CHECK: cf.assert %{{.+}}, "sizes do not fit: what linalg.generic reads lies past the end of dimension 0 of input 0"
+//       CHECK: linalg.generic
+func.func @falls(%x: memref<?xf32>, %r: memref<?xf32>)
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (2 - d0)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// The last iteration is 2 at most: 2 * 2^61 = 2^62.
+// CHECK-LABEL: func @wide
+//       CHECK: %[[LIMIT:.+]] = arith.constant 2 : index
+//       CHECK: arith.cmpi sle, %{{.+}}, %[[LIMIT]] : index
+//       CHECK: cf.assert %{{.+}}, "sizes do not fit: an index of linalg.generic is too large for a word of 64 bits"
+//       CHECK: cf.assert %{{.+}}, "sizes do not fit: what linalg.generic reads lies past the end of dimension 0 of input 0"
+//       CHECK: linalg.generic
+func.func @wide(%x: memref<?xf32>, %r: memref<?xf32>)
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 * 2305843009213693952)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x : memref<?xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// 8 - 8 = 0 and (8 - 0) floordiv 2 = 4 lie in [0, 5).
+// CHECK-LABEL: func @inside
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @inside(%x: memref<5xf32>, %r: memref<9xf32>)
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> ((8 - d0) floordiv 2)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x : memref<5xf32>) outs(%r : memref<9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
   return
 }
 
