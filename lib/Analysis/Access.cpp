@@ -1113,26 +1113,26 @@ static std::optional<Box> getBox(const Access &access, Operation *loop) {
   return box;
 }
 
-/// Joins `other` into `box` if their places differ by constants.
+/// Joins `other` into `box` if their places differ by constants and the box
+/// around both has sizes.
 static bool joinBoxes(Box &box, const Box &other) {
   if (box.memref != other.memref || box.operands != other.operands ||
       box.lower.size() != box.size.size() ||
       other.lower.size() != other.size.size())
     return false;
-  SmallVector<int64_t, 4> shift;
-  for (auto [mine, theirs] : llvm::zip_equal(box.lower, other.lower)) {
-    auto constant = dyn_cast<AffineConstantExpr>(theirs - mine);
-    if (!constant)
-      return false;
-    shift.push_back(constant.getValue());
-  }
+  Box joined = box;
   for (unsigned d = 0, e = box.size.size(); d != e; ++d) {
-    int64_t begin = std::min<int64_t>(0, shift[d]);
-    int64_t end = std::max(box.size[d], shift[d] + other.size[d]);
-    if (shift[d] < 0)
-      box.lower[d] = other.lower[d];
-    box.size[d] = end - begin;
+    auto shift = dyn_cast<AffineConstantExpr>(other.lower[d] - box.lower[d]);
+    int64_t end;
+    if (!shift || llvm::AddOverflow(shift.getValue(), other.size[d], end))
+      return false;
+    int64_t begin = std::min<int64_t>(0, shift.getValue());
+    if (shift.getValue() < 0)
+      joined.lower[d] = other.lower[d];
+    if (llvm::SubOverflow(std::max(box.size[d], end), begin, joined.size[d]))
+      return false;
   }
+  box = std::move(joined);
   return true;
 }
 

@@ -5,6 +5,7 @@ import gc
 import json
 import math
 import os
+import random
 import sys
 import threading
 from pathlib import Path
@@ -45,6 +46,17 @@ def pytest_terminal_summary(terminalreporter):
         count = len(terminalreporter.stats.get(kind, []))
         if count:
             terminalreporter.write_line(f"{kind}: {count}")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """The same random numbers for a test, whichever ran before it."""
+    import numpy
+
+    random.seed(0)
+    numpy.random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 @pytest.fixture
