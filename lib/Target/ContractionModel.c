@@ -345,8 +345,7 @@ static bool keeps_rows(const pn_model_core_t *core,
   return is_known(&contraction->m) && is_known(&contraction->n) &&
          is_known(&points) &&
          product_of(&contraction->m) <= (double)most_rows &&
-         packed_bytes(core, contraction) >
-             (double)share_bytes(&core->caches[1]);
+         pn_model_outgrows_l2(core, packed_bytes(core, contraction));
 }
 
 /* Cuts m and n for a register tile, k being cut. */
@@ -745,6 +744,10 @@ int64_t pn_model_panel_lead(const pn_model_core_t *core,
   bool stays =
       packed_bytes(core, contraction) <= (double)share_bytes(&core->caches[0]);
   return plan->streams && !stays ? lead_bytes / core->accumulator_bytes : 0;
+}
+
+bool pn_model_outgrows_l2(const pn_model_core_t *core, double bytes) {
+  return bytes > (double)share_bytes(&core->caches[1]);
 }
 
 bool pn_model_rows_collide(const pn_model_core_t *core, int64_t rows,

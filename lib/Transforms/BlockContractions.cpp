@@ -1179,6 +1179,37 @@ static AffineMap findIdleTail(const Blocking &decision) {
   return tail.getValue();
 }
 
+/// What the code behind the sums reads of buffers that no cache nearby holds,
+/// an element for each sum, along the columns: a residual, a gate.
+static SmallVector<AffineLoadOp, 2>
+findFarOperands(const Blocking &decision, const pn_model_core_t &core) {
+  SmallVector<AffineLoadOp, 2> found;
+  AffineForOp root = decision.contraction.root;
+  for (Operation *op : getCodeBehind(decision.contraction)) {
+    auto load = dyn_cast<AffineLoadOp>(op);
+    if (!load || !root.isDefinedOutsideOfLoop(load.getMemRef()))
+      continue;
+    std::optional<uint64_t> bytes = getBufferBytes(load.getMemRefType());
+    if (bytes && !pn_model_outgrows_l2(&core, double(*bytes)))
+      continue;
+    SmallVector<Access, 1> accesses;
+    collectAccesses(load, accesses);
+    const Access &access = accesses[0];
+    bool movesWithRows =
+        access.isAffine() &&
+        llvm::all_of(decision.rows.loops, [&](const CutLoop &cut) {
+          AffineForOp loop = cut.loop;
+          return cut.isPlain() ||
+                 !isInvariantTo(access, loop.getInductionVar());
+        });
+    if (movesWithRows &&
+        getContiguity(access, decision.columns.onlyLoop().loop) ==
+            Contiguity::Contiguous)
+      found.push_back(load);
+  }
+  return found;
+}
+
 /// The core as it multiplies such elements, with `matrix` in that unit.
 static pn_model_core_t describeCore(const Contraction &contraction,
                                     const ContractionMachine &machine,
@@ -1277,6 +1308,8 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
     decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
     decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
   }
+  if (decision.endsByTile)
+    decision.farOperands = findFarOperands(decision, core);
   decision.idleTail = findIdleTail(decision);
   return {};
 }
@@ -1325,6 +1358,7 @@ static std::string choose(Blocking &decision, const ContractionMachine &machine,
     return choose(decision, machine, asked, matrix, isError,
                   /*leavesOut=*/false);
   decision.startsEven = decision.endsByTile = false;
+  decision.farOperands.clear();
   return {};
 }
 
@@ -1635,6 +1669,7 @@ struct BlockContractionsPass
         << arg("columns-ahead", decision.packsAhead)
         << arg("panel-share", decision.panelShare)
         << arg("panel-lead", decision.panelLead)
+        << arg("far-operands", int64_t(decision.farOperands.size()))
         << arg("transposed", decision.transposes)
         << arg("swapped", decision.isSwapped) << arg("step", decision.step())
         << arg("matrix-unit", decision.matrix.has_value())

@@ -163,6 +163,10 @@ struct Blocking {
   /// Packed elements by which a tile that has all rows asks for columns ahead
   /// of those that it multiplies; 0 for none.
   int64_t panelLead = 0;
+  /// Loads behind the sums that a tile asks for before it is summed up: each
+  /// takes an element of its own for each sum, from a buffer that outgrows the
+  /// second cache.
+  llvm::SmallVector<mlir::affine::AffineLoadOp, 2> farOperands;
   /// Rows whose number is not known are at most so many, by a condition around
   /// the nest; 0 for any number.
   int64_t mostRows = 0;
@@ -210,6 +214,10 @@ void mergeRows(mlir::func::FuncOp function);
 /// innermost loop is `part` iterations.
 LoopGroup makeGroup(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
                     const pn_model_block_t *block, int64_t part = 1);
+
+/// The operations that run for each sum when it is there.
+llvm::SmallVector<mlir::Operation *>
+getCodeBehind(const Contraction &contraction);
 
 /// True if the group is one block.
 bool isWhole(const LoopGroup &group);

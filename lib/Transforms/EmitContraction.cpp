@@ -156,6 +156,7 @@ private:
   bool copiesRows(const Bounds &columns) const;
   void emitTileLoops(Value block, Value row, Value column,
                      const Bounds &columns);
+  void askForOperands(Value row, Value column);
   Bounds restOf(const LoopGroup &group, Value begin, int64_t most);
   Bounds depthOf(Value row);
   Value rowElement(Value rows, Value rowOrigin, int64_t row, Value k,
@@ -174,6 +175,7 @@ private:
   Value negate(Value value);
   Value add(Value a, Value b);
   std::pair<IntegerSet, SmallVector<Value>> isFirstDepth();
+  std::pair<IntegerSet, SmallVector<Value>> isLastDepth();
   void changeUnlessFirst(MutableArrayRef<Value> values,
                          function_ref<void(MutableArrayRef<Value>)> change);
   Value spreadStart(VectorType spread);
@@ -1504,8 +1506,7 @@ void Emitter::cloneEpilogue(Value block, AffineMap place, ValueRange operands,
     cloneOne(op, mapping);
 }
 
-/// The operations that run for each sum when it is there.
-static SmallVector<Operation *> getCodeBehind(const Contraction &contraction) {
+SmallVector<Operation *> getCodeBehind(const Contraction &contraction) {
   auto code = llvm::to_vector_of<Operation *>(contraction.epilogueSlice);
   Operation *sum = contraction.reductionLoops.front();
   for (Operation *op = sum->getNextNode();
@@ -1758,6 +1759,44 @@ void Emitter::emitTileLoops(Value block, Value row, Value column,
     cloneEpilogue(block,
                   AffineMap::get(place.size(), 0, at, builder.getContext()),
                   place, mapping);
+    closePoints();
+  }
+}
+
+/// Asks for what the code behind the sums of the micro-tile will read from far
+/// away, while its last products are summed up.
+void Emitter::askForOperands(Value row, Value column) {
+  if (decision.farOperands.empty())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  if (!isWhole(decision.depth)) {
+    auto [set, operands] = isLastDepth();
+    auto branch = AffineIfOp::create(builder, loc, set, operands,
+                                     /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.getThenBlock()->getTerminator());
+  }
+  auto apply = [&](Value from, int64_t by) {
+    auto op = AffineApplyOp::create(
+        builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0) + by),
+        from);
+    applies.push_back(op);
+    return op.getResult();
+  };
+  int64_t line = machine.lineBytes * 8 / type.getIntOrFloatBitWidth();
+  for (int64_t r = 0; r < openRows; ++r) {
+    openPoint(decision.rows, apply(row, r));
+    for (int64_t j = 0; j < decision.plan.tile.nr; j += line) {
+      pointOf[decision.columns.onlyLoop().loop] = apply(column, j);
+      IRMapping mapping =
+          mapIvs({&decision.batch, &decision.rows, &decision.columns});
+      for (AffineLoadOp load : decision.farOperands) {
+        auto [map, operands] = compose(load.getAffineMap(),
+                                       lookUp(mapping, load.getMapOperands()));
+        AffinePrefetchOp::create(builder, loc, load.getMemRef(), map, operands,
+                                 /*isWrite=*/false, /*localityHint=*/3,
+                                 /*isDataCache=*/true);
+      }
+    }
     closePoints();
   }
 }
@@ -2115,9 +2154,8 @@ Value Emitter::multiplyAdd(Value a, Value b, Value sum) {
   return add(sum, arith::MulIOp::create(builder, loc, a, b));
 }
 
-/// A branch for the last block of depth, where there are several; the builder
-/// goes to the other side.
-AffineIfOp Emitter::openOtherDepths() {
+/// A condition that holds in the last block of depth.
+std::pair<IntegerSet, SmallVector<Value>> Emitter::isLastDepth() {
   SmallVector<AffineExpr> isLast;
   SmallVector<Value> operands;
   for (const CutLoop &cut : decision.depth.loops)
@@ -2134,6 +2172,13 @@ AffineIfOp Emitter::openOtherDepths() {
   IntegerSet set = IntegerSet::get(operands.size(), 0, isLast,
                                    SmallVector<bool>(isLast.size(), true));
   canonicalizeSetAndOperands(&set, &operands);
+  return {set, operands};
+}
+
+/// A branch for the last block of depth, where there are several; the builder
+/// goes to the other side.
+AffineIfOp Emitter::openOtherDepths() {
+  auto [set, operands] = isLastDepth();
   auto branch = AffineIfOp::create(builder, loc, set, operands,
                                    /*withElseRegion=*/true);
   builder.setInsertionPoint(branch.getElseBlock()->getTerminator());
@@ -2348,6 +2393,7 @@ void Emitter::emitTileKernel(Value block, Value tileSums, Value rows,
                                             decision.contraction.init);
       sums.push_back(start);
     }
+  askForOperands(row, column);
   {
     OpBuilder::InsertionGuard inner(builder);
     AffineForOp overDepth =
@@ -2622,6 +2668,7 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
     for (int64_t r = 0; r < openRows; ++r)
       addresses[r] = rowAddress(row, r);
   Value next = nextPanel(columns, row, column);
+  askForOperands(row, column);
   {
     OpBuilder::InsertionGuard inner(builder);
     // Fewer instructions for each multiply-add: what two threads of one core

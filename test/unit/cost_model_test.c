@@ -847,6 +847,9 @@ static void panel_leads(void) {
   pn_model_contraction_plan_t plan;
   CHECK(pn_model_contraction_plan(&core, &small, &plan) && plan.streams);
   CHECK(pn_model_panel_lead(&core, &small, &plan) == 0);
+  /* 1 MiB of L2. */
+  CHECK(!pn_model_outgrows_l2(&core, 1 << 20));
+  CHECK(pn_model_outgrows_l2(&core, (1 << 20) + 4));
   /* 12 ways of 4 KiB: seven rows 4 KiB apart lie in one set, or 8 KiB. */
   CHECK(!pn_model_rows_collide(&core, 6, 4096));
   CHECK(pn_model_rows_collide(&core, 7, 4096));
