@@ -12,6 +12,7 @@
 #include "Conversion/MathBodies.h"
 #include "Conversion/MathCoefficients.inc"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace polynest {
 
@@ -78,11 +79,17 @@ static Num lookedUpExp(Num x) {
   return fma(power, rest, power) * half;
 }
 
+/// The logarithm to base 2 from which on down the pattern of 2^h is that of 0.
+/// Powers that only underflow would cost several times as much in products, and
+/// there are many of them under masks.
+static double leastLog2(const Emitter &e) { return -2.0 * double(e.bias()); }
+
 Num emitExp(Num x) {
-  bool wide = x.emitter->isDouble;
+  const Emitter &e = *x.emitter;
   // Results beyond these are infinite and zero.
-  Num clamped = atLeast(atMost(x, wide ? 710 : 89), wide ? -746 : -104);
-  if (x.emitter->canLookUp())
+  Num clamped = atLeast(atMost(x, e.isDouble ? 710 : 89),
+                        leastLog2(e) * llvm::numbers::ln2);
+  if (e.canLookUp())
     return lookedUpExp(clamped);
   ScaledExp parts = scaledExp(clamped);
   return parts.p * parts.scale * parts.scale;
@@ -90,8 +97,7 @@ Num emitExp(Num x) {
 
 Num emitExp2(Num x) {
   const Emitter &e = *x.emitter;
-  Num clamped =
-      atLeast(atMost(x, e.isDouble ? 1025 : 129), e.isDouble ? -1076 : -151);
+  Num clamped = atLeast(atMost(x, e.isDouble ? 1025 : 129), leastLog2(e));
   Power half = powerNear(clamped, 0.5, 0);
   Num r = fma(half.n, -2, clamped);
   return polynomial(r, TABLE(e, kExp2)) * half.power * half.power;

@@ -169,9 +169,9 @@ def test_looked_up_exp(looked_up):
                 0x7f800001, 0xff8fffff, 0x7fffffff, 0xffffffff, 0, 1 << 31,
                 1, (1 << 31) + 1]
     patterns += [bits(x) + d & 0xffffffff for x in (
-        88.7228, 89.0, -87.3365, -103.2789, -103.972, -104.0, 3e38, -3e38, 0.0866,
-        -0.0866, 0.5, -1.0) for d in range(-3, 4)]
-    patterns += [bits(n / 61) for n in range(-6500, 5500)]
+        88.7228, 89.0, -87.3365, -103.2789, -103.972, -104.0, -176.0593, 3e38, -3e38,
+        0.0866, -0.0866, 0.5, -1.0) for d in range(-3, 4)]
+    patterns += [bits(n / 61) for n in range(-11000, 5500)]
     patterns += [0] * (-len(patterns) % 48)
     xs = (ctypes.c_float * len(patterns))()
     ctypes.memmove(xs, (ctypes.c_uint32 * len(patterns))(*patterns),
