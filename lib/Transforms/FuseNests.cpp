@@ -784,11 +784,15 @@ static std::optional<Shrink> planShrink(memref::AllocOp alloc) {
   return shrink;
 }
 
-static void applyShrink(Shrink &shrink) {
+static void applyShrink(Shrink &shrink, bool onStack) {
   OpBuilder builder = OpBuilder::atBlockBegin(shrink.block);
-  Value small =
-      memref::AllocaOp::create(builder, shrink.alloc.getLoc(), shrink.type,
-                               shrink.alloc.getAlignmentAttr());
+  Location loc = shrink.alloc.getLoc();
+  IntegerAttr alignment = shrink.alloc.getAlignmentAttr();
+  Value small;
+  if (onStack)
+    small = memref::AllocaOp::create(builder, loc, shrink.type, alignment);
+  else
+    small = memref::AllocOp::create(builder, loc, shrink.type, alignment);
   for (Operation *user : llvm::make_early_inc_range(shrink.alloc->getUsers())) {
     auto [map, operands] = getPlace(user);
     movePlace(user, small, map.getSubMap(shrink.kept), operands);
@@ -1160,26 +1164,29 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
 void NestFuser::shrinkBuffers() {
   SmallVector<memref::AllocOp> allocs(
       function.getBody().front().getOps<memref::AllocOp>());
-  llvm::DenseMap<Operation *, uint64_t> stackBytes;
+  llvm::DenseMap<Operation *, uint64_t> stackBytes, otherBytes;
   for (memref::AllocOp alloc : allocs) {
     std::optional<Shrink> shrink = planShrink(alloc);
     if (!shrink)
       continue;
     Operation *root =
         alloc->getBlock()->findAncestorOpInBlock(*shrink->block->getParentOp());
-    uint64_t &used = stackBytes[root];
-    if (used + shrink->bytes > limits.stackBytes) {
+    bool onStack = stackBytes[root] + shrink->bytes <= limits.stackBytes;
+    uint64_t &used = (onStack ? stackBytes : otherBytes)[root];
+    used += shrink->bytes;
+    if (!onStack && used > limits.cacheBytes) {
+      used -= shrink->bytes;
       ++counters.declined;
       remark(RemarkKind::Declined, alloc.getLoc(), passName,
-             "buffer of one iteration does not fit the stack")
+             "buffer of one iteration does not fit the cache")
           << arg("bytes", shrink->bytes);
       continue;
     }
-    used += shrink->bytes;
     remark(RemarkKind::Applied, alloc.getLoc(), passName, "buffer shrunk")
         << arg("bytes", shrink->bytes)
-        << arg("bytes-before", getBufferBytes(alloc.getType()).value_or(0));
-    applyShrink(*shrink);
+        << arg("bytes-before", getBufferBytes(alloc.getType()).value_or(0))
+        << arg("on-stack", onStack);
+    applyShrink(*shrink, onStack);
     ++counters.shrunk;
   }
 }

@@ -533,8 +533,8 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     outer loops that is legal and pays; the loops that come together inside are
     treated in the same way. Stored values reach loads of the same place through
     registers, buffers that are then unread disappear, and buffers that live
-    within one iteration shrink to what that iteration touches. Where loops do
-    not line up, the producer's expression takes the place of the consumer's
+    within one iteration shrink to what that iteration touches, on the stack or,
+    where that is too much, allocated in the loop. Where loops do not line up, the producer's expression takes the place of the consumer's
     loads. Loops that run once are replaced by their bodies first.
 
     A nest that constant inputs (`polynest.constant`) alone decide, and that
@@ -560,7 +560,8 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
            "Cache that the data of one merged iteration must fit, those of the "
            "producer alone where each element is read in step">,
     Option<"stackLimitKib", "stack-limit-kib", "uint64_t", /*default=*/"128",
-           "Most bytes of shrunk buffers in one nest">,
+           "Most bytes of shrunk buffers of one nest on the stack; allocated in "
+           "its loops as many again as the cache has">,
     Option<"minParallelTrips", "min-parallel-trips", "uint64_t",
            /*default=*/"8",
            "Parallel iterations that merging keeps if there were as many; of few "

@@ -147,7 +147,7 @@ func.func @epilogue(%a: memref<7x9xf32>, %b: memref<9x5xf32>, %bias: memref<5xf3
 //       CHECK:     arith.divf
 //   CHECK-NOT: affine.for
 //       CHECK: return
-//      REMARK: bytes=400, bytes-before=25600, reason="buffer shrunk"
+//      REMARK: bytes=400, bytes-before=25600, on-stack=true, reason="buffer shrunk"
 func.func @rows(%x: memref<64x100xf32>, %o: memref<64x100xf32> {polynest.result})
     attributes {polynest.entry} {
   %z = arith.constant 0.0 : f32
