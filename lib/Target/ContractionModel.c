@@ -27,6 +27,10 @@ static const int64_t most_columns = 1024;
 static const int64_t batch_rows = 8;
 /* Parts of a reduction are worth a task and sums of their own. */
 static const double least_part_depth = 512, least_part_work = 1 << 19;
+/* Packed columns of so many times L2 are in memory; up to so many rows to pack
+ * these is a hundredth of the product or more; and as many blocks of columns
+ * for each core leave all cores alike to do. */
+static const double far_caches = 32, most_far_rows = 2048, least_far_blocks = 8;
 /* What may be asked for: more than any cache of one core holds. */
 static const int64_t most_asked_bytes = INT64_C(4) << 20;
 /* Blocks are private to a thread and lie on its stack. */
@@ -690,23 +694,52 @@ bool pn_model_few_rows_plan(const pn_model_core_t *core,
   return true;
 }
 
+/* True if columns that are packed as a whole would go to memory and come back,
+ * which the product is not long enough to hide. */
+static bool packs_far(const pn_model_core_t *core,
+                      const pn_model_contraction_t *contraction) {
+  return contraction->packs_ahead && !contraction->is_bound &&
+         is_known(&contraction->m) && is_known(&contraction->n) &&
+         is_known(&contraction->k) && contraction->batch >= 1 &&
+         product_of(&contraction->m) <= most_far_rows &&
+         (double)contraction->batch * packed_bytes(core, contraction) >
+             far_caches * (double)share_bytes(&core->caches[1]);
+}
+
+bool pn_model_packs_by_columns(const pn_model_core_t *core,
+                               const pn_model_contraction_t *contraction,
+                               const pn_model_contraction_plan_t *plan) {
+  return packs_far(core, contraction) &&
+         (double)contraction->batch * count_blocks(&contraction->n, &plan->n) >=
+             least_far_blocks * contraction->cores;
+}
+
 int64_t pn_model_depth_part(const pn_model_core_t *core,
                             const pn_model_contraction_t *contraction,
                             const pn_model_contraction_plan_t *plan) {
   if (!is_known(&contraction->m) || !is_known(&contraction->n) ||
       !is_known(&contraction->k) || contraction->batch < 1)
     return 0;
-  double blocks = (double)contraction->batch *
-                  count_blocks(&contraction->m, &plan->m) *
-                  count_blocks(&contraction->n, &plan->n);
-  if (blocks >= contraction->cores)
-    return 0;
+  double batch = (double)contraction->batch;
+  double columns = batch * count_blocks(&contraction->n, &plan->n);
+  double blocks = columns * count_blocks(&contraction->m, &plan->m);
   int64_t trips = contraction->k.trips[0];
-  double each = (double)contraction->batch * product_of(&contraction->m) *
-                product_of(&contraction->n);
+  double each =
+      batch * product_of(&contraction->m) * product_of(&contraction->n);
   double depth = product_of(&contraction->k);
   double most = fmin(depth / least_part_depth, each * depth / least_part_work);
-  double wanted = ceil(2.0 * contraction->cores / blocks);
+  double wanted = 0;
+  if (blocks < contraction->cores)
+    wanted = ceil(2.0 * contraction->cores / blocks);
+  else if (packs_far(core, contraction) &&
+           !pn_model_packs_by_columns(core, contraction, plan))
+    wanted = ceil(least_far_blocks * contraction->cores / columns);
+  /* Sums of parts take memory, too. */
+  bool is_far = blocks >= contraction->cores;
+  if (is_far && 8 * wanted * each > batch * depth * product_of(&contraction->n))
+    return 0;
+  if (is_far && wanted > fmin(most, (double)trips))
+    return 0;
   int64_t parts = (int64_t)fmin(fmin(wanted, most), (double)trips);
   if (parts < 2)
     return 0;
@@ -717,8 +750,14 @@ int64_t pn_model_depth_part(const pn_model_core_t *core,
   for (int64_t more = parts; more <= 2 * parts && more <= (int64_t)most; ++more)
     if (trips % more == 0 && trips / more % unit == 0)
       return trips / more;
-  int64_t part = trips / parts;
-  return part >= unit ? part / unit * unit : 0;
+  int64_t part = trips / parts / unit * unit;
+  /* What is left over is added up beside the sums of many parts. */
+  for (int64_t more = parts; is_far && more <= 2 * parts; ++more) {
+    int64_t other = trips / more / unit * unit;
+    if (other > 0 && trips % other < trips % part)
+      part = other;
+  }
+  return part;
 }
 
 int32_t pn_model_panel_share(const pn_model_core_t *core,

@@ -151,11 +151,26 @@ bool pn_model_few_rows_plan(const pn_model_core_t *core,
                             const pn_model_contraction_plan_t *plan,
                             pn_model_contraction_plan_t *out_few);
 
+/*
+ * True if columns are packed for one block of them at a time, inside of its
+ * loop and for all blocks of rows, and not as a whole: packed they would take
+ * more than 32 times L2, for at most 2048 rows, and there are 8 blocks of them
+ * for each core. What is packed goes to memory and comes back else, and takes
+ * as much of it as the operand. Measured (Zen 5, one thread): 512 x 50257 x 768
+ * takes 1.00 of the time, 512 x 768 x 50257 in 9 parts 1.02.
+ */
+bool pn_model_packs_by_columns(const pn_model_core_t *core,
+                               const pn_model_contraction_t *contraction,
+                               const pn_model_contraction_plan_t *plan);
+
 /* Iterations of the outermost loop of k that are summed up apart, so that all
  * cores of the target have work; 0: all together. Where the plan has fewer
  * blocks of C than cores: parts enough for two blocks for each core, each of
  * 2^19 multiply-adds and 512 points of k at least; a few parts more where these
- * are equal, with whole vectors. Depends on shape and target row alone. */
+ * are equal, with whole vectors, or leave less over. Where columns would be
+ * packed as a whole for want of blocks alone (pn_model_packs_by_columns): parts
+ * enough for these, if all their sums take at most a quarter of the packed
+ * columns. Depends on shape and target row alone. */
 int64_t pn_model_depth_part(const pn_model_core_t *core,
                             const pn_model_contraction_t *contraction,
                             const pn_model_contraction_plan_t *plan);

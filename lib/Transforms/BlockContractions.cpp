@@ -391,7 +391,8 @@ static bool canPackAhead(const Blocking &decision) {
                            decision.depth.points % decision.matrix->words)))
     return false;
   return isConstant(decision.batch) && (isFixed || isShared) &&
-         (readsOnce(decision.columnSide()) || repaysWindows(decision)) &&
+         (decision.sumsParts || readsOnce(decision.columnSide()) ||
+          repaysWindows(decision)) &&
          ((isFixed && isConstant(decision.rows)) ||
           readsInBounds(decision.columnSide()));
 }
@@ -401,6 +402,15 @@ static bool canPackRowsAhead(const Blocking &decision) {
   return isConstant(decision.batch) && isConstant(decision.rows) &&
          isConstant(decision.depth) && readsOnce(decision.rowSide()) &&
          (isConstant(decision.columns) || readsInBounds(decision.rowSide()));
+}
+
+/// True if what may be packed ahead may be packed for one block of columns at a
+/// time, inside of its loop: nothing else takes all of it.
+static bool canPackByColumns(const Blocking &decision) {
+  return hasConstantSizes(decision) && decision.imageRanges.empty() &&
+         decision.aheadPoint == decision.contraction.root &&
+         llvm::none_of(decision.batch.loops,
+                       [](const CutLoop &cut) { return cut.isInner; });
 }
 
 /// The load of an operand that is one load and casts of its value, else null.
@@ -966,10 +976,11 @@ static size_t countFarLoops(const Blocking &decision) {
 
 /// Packs as options ask for; returns why that cannot be, or an empty string.
 static StringRef packAs(Blocking &decision, const AskedFor &asked) {
-  if (asked.columns == "ahead" && !canPackAhead(decision))
+  bool isAhead = asked.columns == "ahead" || asked.columns == "columns";
+  if (isAhead && !canPackAhead(decision))
     return "its columns cannot be packed ahead";
   if (asked.columns != "auto")
-    decision.packsAhead = asked.columns == "ahead";
+    decision.packsAhead = isAhead;
   if (asked.rows == "never" && decision.rowMode != RowMode::InPlace &&
       (decision.matrix || !readsInPlace(decision)))
     return "its rows cannot be read in place";
@@ -1287,10 +1298,19 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
   decision.farLoops = countFarLoops(decision);
   decision.transposes = shouldTranspose(decision);
   decision.packsRuns = canPackRuns(decision);
+  pn_model_contraction_t packed = shape;
+  packed.packs_ahead = decision.packsAhead && asked.columns != "ahead" &&
+                       canPackByColumns(decision);
+  decision.packsByColumns =
+      packed.packs_ahead &&
+      (asked.columns == "columns" ||
+       pn_model_packs_by_columns(&core, &packed, &decision.plan));
+  if (asked.columns == "columns" && !decision.packsByColumns)
+    return "its columns cannot be packed by blocks of columns";
   AffineForOp root = contraction.root;
   if (getLoopsAround(root).empty() && canSplitDepth(contraction) &&
       decision.depthLoops.front() == contraction.reductionLoops.front())
-    decision.depthPart = pn_model_depth_part(&core, &shape, &decision.plan);
+    decision.depthPart = pn_model_depth_part(&core, &packed, &decision.plan);
   // A reduction that may be empty leaves the buffer as it is.
   decision.startsEven =
       llvm::all_of(decision.depth.loops,
@@ -1496,7 +1516,7 @@ struct BlockContractionsPass
         failed(check("block-columns", blockColumns, most)) ||
         failed(check("block-depth", blockDepth, most)) ||
         failed(checkChoice(context, "pack-columns", packColumns,
-                           {"auto", "ahead", "block"})) ||
+                           {"auto", "ahead", "columns", "block"})) ||
         failed(checkChoice(context, "pack-rows", packRows,
                            {"auto", "never", "block"})))
       return failure();
@@ -1633,17 +1653,21 @@ struct BlockContractionsPass
     remark(RemarkKind::Applied, root.getLoc(), passName,
            "depth is summed up in parts")
         << arg("part", decision.depthPart);
+    bool packsAhead = decision.packsAhead;
     return decideAnew(decision,
-                      splitDepth(decision.contraction, decision.depthPart));
+                      splitDepth(decision.contraction, decision.depthPart),
+                      /*sumsParts=*/packsAhead);
   }
 
-  LogicalResult decideAnew(Blocking &decision, AffineForOp root) {
+  LogicalResult decideAnew(Blocking &decision, AffineForOp root,
+                           bool sumsParts = false) {
     std::string reason;
     auto form = matchContraction(root, reason);
     if (failed(form))
       return failure();
     decision = Blocking();
     decision.contraction = std::move(*form);
+    decision.sumsParts = sumsParts;
     DependenceAnalysis dependences;
     return success(decide(decision, dependences).empty());
   }
@@ -1667,6 +1691,7 @@ struct BlockContractionsPass
         << arg("most-rows", decision.mostRows)
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
+        << arg("by-columns", decision.packsByColumns)
         << arg("panel-share", decision.panelShare)
         << arg("panel-lead", decision.panelLead)
         << arg("far-operands", int64_t(decision.farOperands.size()))

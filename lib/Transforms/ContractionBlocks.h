@@ -135,6 +135,9 @@ struct Blocking {
   /// around it; else block by block.
   bool packsAhead = false;
   mlir::Operation *aheadPoint = nullptr;
+  /// What is packed ahead is packed for the open block of columns, inside of
+  /// the loops over these, and used by all blocks of rows.
+  bool packsByColumns = false;
   /// The sums start from one value: the micro-kernel spreads it, the buffer is
   /// not filled before.
   bool startsEven = false;
@@ -157,6 +160,9 @@ struct Blocking {
   /// Iterations of the outermost reduction loop that are summed up apart, so
   /// that there is work for all cores; 0 for all in one.
   int64_t depthPart = 0;
+  /// The batch is parts of a depth of which each element of the columns is read
+  /// in one iteration.
+  bool sumsParts = false;
   /// Packed elements of the next panel that a tile of rows asks for with each
   /// point of depth; 0 for none.
   int64_t panelShare = 0;

@@ -91,6 +91,7 @@ private:
                  bool countsUnits = false);
   void clearPadding(Value buffer, unsigned d, const LoopGroup &group,
                     int64_t unit);
+  bool holdsNest() const { return isAhead && !decision.packsByColumns; }
   void clearPackedColumns(Value buffer);
   int64_t depthRoom(int64_t points);
   void clearDepthRoom(Value buffer, unsigned d, int64_t points);
@@ -213,7 +214,8 @@ private:
   Value placeTable, rowsInside, zeroSum;
   /// The shape of rows packed ahead.
   SmallVector<int64_t> aheadShape;
-  /// The columns are packed for the whole nest, not for the open block.
+  /// The columns are packed for all of the depth, not for the open block of it;
+  /// and, unless by columns, for the whole nest.
   bool isAhead = false;
   /// Panel and lane of the open column.
   Value openPanel, openLane;
@@ -604,7 +606,9 @@ Value Emitter::makeBuffer(ArrayRef<int64_t> shape, Type elements) {
 /// What is packed of the columns, and why.
 static std::string describeColumns(const Blocking &decision) {
   std::string text = "columns ";
-  text += decision.packsAhead ? "once for the nest: " : "block by block: ";
+  text += decision.packsByColumns ? "once for all blocks of rows: "
+          : decision.packsAhead   ? "once for the nest: "
+                                  : "block by block: ";
   if (decision.dot)
     text += "lanes take words of narrow elements";
   else if (decision.transposes)
@@ -857,7 +861,7 @@ void Emitter::clearPackedColumns(Value buffer) {
   for (int64_t size : shape)
     box.push_back({0, size});
   // Ahead of all blocks none is open.
-  if (isAhead && points.empty() && !isExact(decision.columns, nr))
+  if (holdsNest() && points.empty() && !isExact(decision.columns, nr))
     return clearBox(buffer, box);
   if (!decision.panels)
     return clearPadding(buffer, shape.size() - 1, decision.columns, nr);
@@ -866,7 +870,7 @@ void Emitter::clearPackedColumns(Value buffer) {
     clearRest(buffer, panel, decision.columns, nr, /*countsUnits=*/true);
   for (auto [i, count] : llvm::enumerate(points)) {
     // The second count is that of the last block.
-    if (isAhead && i == 1)
+    if (holdsNest() && i == 1)
       box[panel - 1].first = shape[panel - 1] - 1;
     if (count % nr == 0)
       continue;
@@ -965,7 +969,7 @@ void Emitter::storePacked(Value buffer, const ContractionOperand &operand,
 /// where the open blocks of batch and columns lie.
 void Emitter::addPlace(SmallVectorImpl<AffineExpr> &place,
                        SmallVectorImpl<Value> &operands) {
-  if (!isAhead)
+  if (!holdsNest())
     return;
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
@@ -1091,7 +1095,7 @@ void Emitter::addPackedShape(SmallVectorImpl<int64_t> &shape, int64_t depth,
 }
 
 /// Packs the columns of the whole nest in front of it, or of a loop around it:
-/// as many as there ever are.
+/// as many as there ever are. Where blocks of columns are open, of these.
 Value Emitter::packAhead(int64_t columnStride) {
   isAhead = true;
   LoopGroup columns = decision.columns;
@@ -1102,9 +1106,17 @@ Value Emitter::packAhead(int64_t columnStride) {
       atMost(makeGroup(decision.depthLoops, &all, decision.step()));
   SmallVector<int64_t> shape;
   auto bytes = int64_t(packedType.getIntOrFloatBitWidth() / 8);
+  auto openAll = [&](const LoopGroup &group) {
+    if (holdsNest())
+      openBlocks(group);
+  };
+  auto closeAll = [&](const LoopGroup &group) {
+    if (holdsNest())
+      closeBlocks(group);
+  };
   for (const LoopGroup *group : {&decision.batch, &decision.columns})
     for (const CutLoop &cut : group->loops)
-      if (!cut.isWhole())
+      if (holdsNest() && !cut.isWhole())
         shape.push_back(llvm::divideCeil(*cut.trips, cut.tile));
   addPackedShape(shape, depthRoom(depth.points), columnStride);
   // A row of the source fills one row of every panel: they should not all lie
@@ -1119,9 +1131,9 @@ Value Emitter::packAhead(int64_t columnStride) {
   Value buffer = makePacked(shape, describeColumns(decision));
   clearPackedColumns(buffer);
   clearDepthRoom(buffer, shape.size() - 2, depth.points);
-  openBlocks(decision.batch);
+  openAll(decision.batch);
   if (decision.transposes) {
-    openBlocks(decision.columns);
+    openAll(decision.columns);
     packTransposed(buffer, depth);
   } else {
     // Along each row of the source, as it lies in memory. Where a panel has no
@@ -1137,7 +1149,7 @@ Value Emitter::packAhead(int64_t columnStride) {
       openPoints(ArrayRef(depth.loops).drop_back());
       if (words == Words::Last) {
         openPoints(deep);
-        openBlocks(decision.columns);
+        openAll(decision.columns);
         forColumns(nullptr, Value(), store);
       } else {
         Value few =
@@ -1145,15 +1157,15 @@ Value Emitter::packAhead(int64_t columnStride) {
                 .getInductionVar();
         if (isByRow)
           openFew(deep, few);
-        openBlocks(decision.columns);
+        openAll(decision.columns);
         forColumns(isByRow ? nullptr : &deep, few, store);
       }
       closePoints();
-      closeBlocks(decision.columns);
+      closeAll(decision.columns);
     });
   }
-  closeBlocks(decision.batch);
-  closeBlocks(decision.columns);
+  closeAll(decision.batch);
+  closeAll(decision.columns);
   decision.columns = columns;
   return buffer;
 }
@@ -2278,6 +2290,9 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
   ArrayRef<int64_t> shape = cast<MemRefType>(columns.getType()).getShape();
   int64_t panel = shape[shape.size() - 2] * tile.nr;
   int64_t allPanels = shape[shape.size() - 3] * panel;
+  // The next block of columns lies behind this one, or the next one of rows
+  // takes the same panels.
+  int64_t behind = holdsNest() ? allPanels : 0;
   int64_t block = decision.depth.points * tile.nr;
   SmallVector<Value> operands{column, row};
   // Number of the open block of depth; where the last one begins.
@@ -2308,7 +2323,7 @@ Value Emitter::nextPanel(Value columns, Value row, Value column) {
     part = part % llvm::divideCeil(tile.nr, decision.panelShare);
   AffineExpr begin = part * (decision.depth.points * decision.panelShare);
   AffineExpr place = begin + panel + isLast * (block - allPanels) +
-                     isLastOfAll * (allPanels - lastBase - block);
+                     isLastOfAll * (behind - lastBase - block);
   return AffineApplyOp::create(
       builder, loc, AffineMap::get(operands.size(), 0, place), operands);
 }
@@ -2844,7 +2859,7 @@ Value Emitter::emit() {
   }
   Value columns = decision.packedColumns;
   isAhead = bool(columns);
-  if (!columns && decision.packsAhead)
+  if (!columns && decision.packsAhead && !decision.packsByColumns)
     columns = packAhead(columnStride);
   if (decision.rowMode == RowMode::Ahead)
     packRowsAhead(depthStride);
@@ -2856,6 +2871,8 @@ Value Emitter::emit() {
     (cut.isInner ? inner : outer).loops.push_back(cut);
   openBlocks(outer);
   openBlocks(decision.columns);
+  if (decision.packsByColumns)
+    columns = packAhead(columnStride);
   openBlocks(decision.rows);
   openBlocks(inner);
   Value block, tileSums;
@@ -2935,7 +2952,7 @@ Value Emitter::emit() {
     if (apply->use_empty())
       apply->erase();
   decision.contraction.root->erase();
-  return isAhead ? columns : Value();
+  return holdsNest() ? columns : Value();
 }
 
 Value emitBlocks(Blocking &blocking, const ContractionMachine &machine) {

@@ -77,6 +77,10 @@ def BlockContractions
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 
+    Packed columns that outgrow 32 times L2 are packed for a block of columns at a
+    time, inside of its loop and in front of that over blocks of rows; where these
+    are few, a long reduction is cut in parts for it.
+
     Rows that are windows of a padded image read only zeros at some taps. Where a
     block of the reduction holds one tap, those rows are left out of it: a table
     that each block fills names the rows that stay and the places of their sums.
@@ -130,7 +134,8 @@ def BlockContractions
     Option<"blockDepth", "block-depth", "int64_t", /*default=*/"0",
            "Depth of a block in place of the model's, up to 1073741824">,
     Option<"packColumns", "pack-columns", "std::string", /*default=*/"\"auto\"",
-           "Where columns are packed: auto, ahead (once) or block (in each)">,
+           "Where columns are packed: auto, ahead (once), columns (once for each "
+           "block of them) or block (in each)">,
     Option<"packRows", "pack-rows", "std::string", /*default=*/"\"auto\"",
            "Whether rows are packed: auto, never or block (in each)">,
     Option<"skipPadding", "skip-padding", "bool", /*default=*/"true",

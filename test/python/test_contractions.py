@@ -444,6 +444,80 @@ func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>,
             assert (abs(first - exact) <= bound)[:, keep].all(), target
 
 
+@pytest.mark.parametrize(
+    "m, n, k",
+    [(70, 500, 300), (65, 1003, 131), (33, 4001, 40), (50, 50, 12501)],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_packs_by_columns(m, n, k, turned):
+    """Columns that outgrow all caches, which are packed block by block of them for
+    all rows, with what follows the sums; of a long reduction, in parts."""
+    generator = np.random.default_rng(m)
+    lies = f"{n}x{k}" if turned else f"{k}x{n}"
+    place = "(i, j, k) -> (j, k)" if turned else "(i, j, k) -> (k, j)"
+    text = f"""
+func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{lies}xf32>,
+             %c: tensor<{n}xf32>) -> tensor<{m}x{n}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{m}x{n}xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<{m}x{n}xf32>)
+      -> tensor<{m}x{n}xf32>
+  %p = linalg.generic {{
+      indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<{place}>,
+                       affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : tensor<{m}x{k}xf32>, tensor<{lies}xf32>)
+      outs(%i : tensor<{m}x{n}xf32>) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.mulf %x, %y : f32
+    %t = arith.addf %z, %s : f32
+    linalg.yield %t : f32
+  }} -> tensor<{m}x{n}xf32>
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                       affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%p, %c : tensor<{m}x{n}xf32>, tensor<{n}xf32>)
+      outs(%e : tensor<{m}x{n}xf32>) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    %t = arith.maximumf %s, %zero : f32
+    linalg.yield %t : f32
+  }} -> tensor<{m}x{n}xf32>
+  return %r : tensor<{m}x{n}xf32>
+}}
+"""
+    x = generator.standard_normal((m, k), np.float32)
+    y = generator.standard_normal((n, k) if turned else (k, n), np.float32)
+    z = generator.standard_normal(n, np.float32)
+    columns = y.T if turned else y
+    x[2, k - 1] = np.nan
+    columns[0, n - 1] = np.inf
+    x[:, 0] = abs(x[:, 0])
+    finite = np.where(np.isinf(columns), 0, columns).astype(np.float64)
+    known = np.nan_to_num(x).astype(np.float64)
+    exact = np.maximum(known @ finite + z, 0)
+    bound = 1e-5 * (abs(known) @ abs(finite) + 1)
+    for target in contraction_fuzz.runnable_targets():
+        with Context() as context:
+            program = Program(
+                contraction_fuzz.compile_for(context, text, target, Options())
+            )
+            results = []
+            before = threads.thread_count()
+            for count in (1, 3):
+                threads.set_thread_count(count)
+                results.append(program(x, y, z))
+            threads.set_thread_count(before)
+        first, other = results
+        assert first.tobytes() == other.tobytes(), target
+        assert np.isnan(first[2]).all(), target
+        rows = np.arange(m) != 2
+        assert np.isinf(first[rows, n - 1]).all(), target
+        off = abs(first - exact) <= bound
+        assert off[rows, : n - 1].all(), target
+
+
 @pytest.mark.parametrize("m, k", [(1001, 33), (523, 100), (3, 64), ("?", 17)])
 def test_short_reduction(m, k):
     """Blocks along the rows of a large result, with code behind the sums."""

@@ -37,7 +37,7 @@
 // BLOCKROWS: option block-rows has value -1; it must be 0 to 1073741824
 // BLOCKCOLUMNS: option block-columns has value 1073741825; it must be 0 to 1073741824
 // BLOCKDEPTH: option block-depth has value -8; it must be 0 to 1073741824
-// PACKCOLUMNS: option pack-columns has value 'never'; it must be auto, ahead or block
+// PACKCOLUMNS: option pack-columns has value 'never'; it must be auto, ahead, columns or block
 // PACKROWS: option pack-rows has value 'ahead'; it must be auto, never or block
 // 5 * 3 sums, 3 vectors and a broadcast are 19 of 16 registers.
 // SPILLS: error: the blocks asked for are not legal here: the tile takes more registers than there are

@@ -727,6 +727,52 @@ static void depth_parts(void) {
   }
 }
 
+/* Columns that outgrow all caches: packed by blocks of columns, or in parts of
+ * the depth that make enough of these. */
+static void far_columns(void) {
+  pn_model_core_t core = core_of("znver5", 2);
+  static const struct {
+    int64_t m, n, k, part;
+    int32_t cores;
+    bool is_bound, by_columns;
+  } cases[] = {
+      /* 131 blocks of 384 columns, 147 MiB. */
+      {512, 50257, 768, 0, 2, false, true},
+      {512, 50257, 768, 0, 32, false, false},
+      {512, 50257, 768, 0, 2, true, false},
+      {4096, 50257, 768, 0, 2, false, false},
+      {512, 8192, 768, 0, 2, false, false},
+      /* 2 blocks of columns: 8 parts at least, and 9 leave 1. */
+      {512, 768, 50257, 5584, 2, false, false},
+      /* 32 parts would have sums of a third of the columns. */
+      {512, 768, 50257, 0, 8, false, false},
+      /* Parts of 512 points are too few. */
+      {32, 20000, 2500, 0, 96, false, false},
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+    pn_model_contraction_t product = {.m = {1, {cases[i].m}},
+                                      .n = {1, {cases[i].n}},
+                                      .k = {1, {cases[i].k}},
+                                      .batch = 1,
+                                      .cores = cases[i].cores,
+                                      .packs_ahead = true,
+                                      .is_bound = cases[i].is_bound};
+    pn_model_contraction_plan_t plan;
+    CHECK(pn_model_contraction_plan(&core, &product, &plan));
+    bool by_columns = pn_model_packs_by_columns(&core, &product, &plan);
+    int64_t part = pn_model_depth_part(&core, &product, &plan);
+    if (part != cases[i].part || by_columns != cases[i].by_columns)
+      printf("  %lld x %lld x %lld: parts of %lld, by columns %d\n",
+             (long long)cases[i].m, (long long)cases[i].n,
+             (long long)cases[i].k, (long long)part, by_columns);
+    CHECK(part == cases[i].part);
+    CHECK(by_columns == cases[i].by_columns);
+    product.packs_ahead = false;
+    CHECK(!pn_model_packs_by_columns(&core, &product, &plan));
+    CHECK(pn_model_depth_part(&core, &product, &plan) == 0);
+  }
+}
+
 /* What tiles of rows ask for of the next panel: all together all of it. */
 static void panel_shares(void) {
   pn_model_core_t core = core_of("znver5", 4);
@@ -1209,6 +1255,7 @@ int main(void) {
   CHECK_RUN(asked_plans);
   CHECK_RUN(rows_written);
   CHECK_RUN(depth_parts);
+  CHECK_RUN(far_columns);
   CHECK_RUN(panel_shares);
   CHECK_RUN(panel_leads);
   CHECK_RUN(listed_tilings);
