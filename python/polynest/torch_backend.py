@@ -1507,7 +1507,9 @@ def _compile_anew(
             all_written.update(_traced_writes(len(example_inputs), len(own)))
             apart = _views_apart(graph, kind)
             written: list[int | None] = []
-            if apart is None:
+            if kind == "backward" and not options["check"]:
+                written += torch_training.place_in_donated(graph.graph)
+            elif apart is None:
                 written = _written_in_place(
                     graph, kind, module, example_inputs
                 )
@@ -1523,7 +1525,9 @@ def _compile_anew(
                 graph, joined = apart
                 built = joined(compiler.compile(graph))
                 compiler.straight = None
-            if any(i is not None for i in written):
+            if kind == "backward" and written:
+                built = _without_first(built, len(written))
+            elif any(i is not None for i in written):
                 built = _returning(built, written)
             compilers.append((compiler, plain))
             return make_boxed_func(built)
@@ -1709,6 +1713,11 @@ def _returning(built: Callable, written: Sequence[int | None]) -> Callable:
         return results
 
     return call
+
+
+def _without_first(built: Callable, count: int) -> Callable:
+    """`built` without its first results."""
+    return lambda *arguments: built(*arguments)[count:]
 
 
 def _refuses_writes(inputs: Sequence[Any], written: Sequence[int]) -> bool:

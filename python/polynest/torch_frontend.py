@@ -272,7 +272,7 @@ def _mistakes_weights(node: torch.fx.Node) -> bool:
     )
 
 
-_VIEWS = (
+VIEWS = (
     aten.view.default,
     aten.permute.default,
     aten.expand.default,
@@ -288,7 +288,7 @@ _VIEWS = (
 # `turns`.
 TRIVIAL = {
     operator.getitem,
-    *_VIEWS,
+    *VIEWS,
     aten.clone.default,
     aten.lift_fresh_copy.default,
     aten.full.default,
@@ -467,7 +467,7 @@ def _sink_views(graph: torch.fx.Graph, inside: dict, level: dict) -> None:
     every call, and no longer known to be weights."""
     views: set[torch.fx.Node] = set()
     for node in graph.nodes:
-        if inside.get(node) and node.target in _VIEWS:
+        if inside.get(node) and node.target in VIEWS:
             source = node.args[0]
             if source.op in ("placeholder", "get_attr") or source in views:
                 views.add(node)

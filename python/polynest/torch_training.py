@@ -13,14 +13,23 @@ more than four.
 
 Inputs that the graph writes have their new values by the time of the backward
 pass: what that needs of the old ones is kept as a copy.
+
+The backward pass may write to what was kept for it, where nobody else sees that:
+PyTorch calls such tensors donated. A large gradient takes the place of what it is
+made of, element by element, such as that of logits theirs.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import collections
+
 import torch
 import torch.fx
+
+from polynest import torch_cache
+from polynest.torch_frontend import VIEWS
 
 aten = torch.ops.aten
 
@@ -91,3 +100,111 @@ def partition(
     # not be kept.
     with config.patch(cse=False):
         return min_cut_rematerialization_partition(joint, inputs, **options)
+
+
+# What no cache holds.
+_LARGE_BYTES = 32 << 20
+
+# What two of them read lies in memory; one alone may compute it as it packs.
+_PRODUCTS = (
+    aten.mm.default,
+    aten.bmm.default,
+    aten.addmm.default,
+    aten.baddbmm.default,
+    aten.convolution.default,
+)
+
+
+def place_in_donated(graph: torch.fx.Graph) -> list[int]:
+    """Makes gradients that may take the place of donated inputs of a backward graph
+    its first results; returns the numbers of these inputs."""
+    import torch._functorch.config as config
+
+    meta = torch_cache.traced_metadata()
+    donated = meta.bw_donated_idxs if meta and config.donated_buffer else None
+    inputs = list(graph.find_nodes(op="placeholder"))
+    memories = collections.Counter(
+        n.meta["val"].untyped_storage()._cdata
+        for n in inputs
+        if isinstance(n.meta.get("val"), torch.Tensor)
+    )
+    found: dict[int, torch.fx.Node] = {}
+    for i in donated or ():
+        value = inputs[i].meta.get("val")
+        if (
+            isinstance(value, torch.Tensor)
+            and _is_large(value)
+            and memories[value.untyped_storage()._cdata] == 1
+        ):
+            heir = _heir(inputs[i])
+            if heir is not None and heir not in found.values():
+                found[i] = heir
+    if found:
+        (output,) = graph.find_nodes(op="output")
+        output.args = ((*found.values(), *output.args[0]),)
+    return list(found)
+
+
+def _is_large(value: torch.Tensor) -> bool:
+    return (
+        all(type(n) is int for n in (*value.shape, *value.stride()))
+        and value.is_contiguous()
+        and value.nbytes >= _LARGE_BYTES
+    )
+
+
+def _heir(source: torch.fx.Node) -> torch.fx.Node | None:
+    """What may be written over the input: made of it element by element, for two
+    products, by the time that everything else that reads the input has done so."""
+    like = source.meta["val"]
+    # Who reads the input; what is made of it element by element, and what it may
+    # be written as, with views of all.
+    same, made, readers = {source}, {source}, set()
+    heirs: list[torch.fx.Node] = []
+    for node in source.graph.nodes:
+        is_view = node.target in VIEWS
+        if same.intersection(node.all_input_nodes):
+            (same if is_view else readers).add(node)
+        if not made.intersection(node.all_input_nodes):
+            continue
+        if is_view:
+            made.add(node)
+        elif torch.Tag.pointwise in getattr(node.target, "tags", ()):
+            made.add(node)
+            value = node.meta["val"]
+            if (
+                value.dtype == like.dtype
+                and value.shape == like.shape
+                and value.is_contiguous()
+            ):
+                heirs.append(node)
+    for node in heirs:
+        if readers <= _needed(node) and _feeds_products(node):
+            return node
+    return None
+
+
+def _needed(node: torch.fx.Node) -> set[torch.fx.Node]:
+    """The node and all that it is computed from."""
+    needed = {node}
+    work = [node]
+    while work:
+        for source in work.pop().all_input_nodes:
+            if source not in needed:
+                needed.add(source)
+                work.append(source)
+    return needed
+
+
+def _feeds_products(node: torch.fx.Node) -> bool:
+    """Whether two products at least read it, and it is no result."""
+    products = 0
+    work = [node]
+    while work:
+        for user in work.pop().users:
+            if user.op == "output":
+                return False
+            if user.target in VIEWS:
+                work.append(user)
+            products += user.target in _PRODUCTS
+    return products >= 2

@@ -17,7 +17,7 @@ from conftest import ROOT, compiled  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 
-from polynest import torch_backend, torch_rewrites  # noqa: E402
+from polynest import torch_backend, torch_rewrites, torch_training  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -182,6 +182,84 @@ POOLS = {
     "repeated_and_cut": (
         lambda x: F.pad(x, (-1, 2, 3, -2), mode="replicate"), (2, 3, 5, 6)),
 }
+
+
+@pytest.fixture
+def placed(monkeypatch):
+    """How many gradients took the place of donated inputs, for each graph; small
+    ones, too."""
+    found = []
+    place = torch_training.place_in_donated
+    monkeypatch.setattr(torch_training, "_LARGE_BYTES", 1024)
+    monkeypatch.setattr(
+        torch_training,
+        "place_in_donated",
+        lambda graph: found.append(len(numbers := place(graph))) or numbers,
+    )
+    return found
+
+
+def logits_and_loss(x, w, classes):
+    logits = x @ w.t()
+    return logits, F.cross_entropy(logits, classes)
+
+
+def read_by_product(logits, loss, w):
+    return loss + (logits @ (w * w)).sum()
+
+
+READERS = {
+    # Of logits that nothing else reads: those of the gradient's products are
+    # written over them.
+    "alone": (lambda *a: logits_and_loss(*a)[1], 1),
+    "scaled": (lambda *a: 3 * logits_and_loss(*a)[1].exp(), 1),
+    # Who calls has them.
+    "returned": (lambda *a: sum(t.sum() for t in logits_and_loss(*a)), 1),
+    "a result": (logits_and_loss, 0),
+    # A product reads them that the gradient is not made of.
+    "read again": (lambda *a: read_by_product(*logits_and_loss(*a), a[1]), 0),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_gradients_take_the_place_of_logits(name, placed):
+    function, count = READERS[name]
+    x, w = torch.randn(24, 40), torch.randn(70, 40)
+    classes = torch.randint(0, 70, (24,))
+    leaves = [t.clone().requires_grad_() for t in (x, w)]
+    wide = [t.double().requires_grad_() for t in (x, w)]
+    ours = compiled(function)
+    for _ in range(3):
+        for t in (*leaves, *wide):
+            t.grad = None
+        have, want = ours(*leaves, classes), function(*wide, classes)
+        if name == "a result":
+            kept = have[0].detach().clone()
+            have[1].backward()
+            want[1].backward()
+            assert torch.equal(have[0], kept)
+        else:
+            have.backward()
+            want.backward()
+        for h, v in zip(leaves, wide):
+            check(h.grad, v.grad, torch.float32, 70)
+    whole()
+    assert placed == [count]
+
+
+def test_graphs_that_are_kept_own_their_logits(placed):
+    """Without donation a backward pass may run twice."""
+    x = torch.randn(24, 40, requires_grad=True)
+    w = torch.randn(70, 40, requires_grad=True)
+    classes = torch.randint(0, 70, (24,))
+    with torch._functorch.config.patch(donated_buffer=False):
+        loss = compiled(READERS["alone"][0])(x, w, classes)
+        loss.backward(retain_graph=True)
+        first = x.grad.clone(), w.grad.clone()
+        x.grad = w.grad = None
+        loss.backward()
+    assert placed == [0]
+    assert torch.equal(x.grad, first[0]) and torch.equal(w.grad, first[1])
 
 
 @pytest.mark.parametrize("name", POOLS)
