@@ -3,9 +3,9 @@
  * polynestc/Array.h: arguments and results that the tool owns.
  *
  * An array is a strided view into one block, with guard bytes on both sides
- * that show writes past its ends. Strides are in elements.
- * Ownership: an array owns all its pointers; a zeroed array is empty.
- * Where memory is short the tool ends (Text.h).
+ * that show writes past its ends; its data begin at a cache line. Strides are
+ * in elements. Ownership: an array owns all its pointers; a zeroed array is
+ * empty. Where memory is short the tool ends (Text.h).
  */
 #ifndef POLYNESTC_ARRAY_H
 #define POLYNESTC_ARRAY_H
