@@ -90,7 +90,7 @@ static bool isDefinedInside(Value value, Operation *root) {
 //===----------------------------------------------------------------------===//
 
 /// True if the constant ranges of some index do not overlap.
-static bool haveDisjointRanges(const Access &a, const Access &b) {
+bool haveDisjointRanges(const Access &a, const Access &b) {
   auto rangesA = getConstantRange(a), rangesB = getConstantRange(b);
   for (auto [x, y] : llvm::zip_equal(rangesA, rangesB))
     if (x && y && (x->max < y->min || y->max < x->min))

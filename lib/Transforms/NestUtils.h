@@ -45,6 +45,10 @@ bool meetOnlyInStep(const Access &a, llvm::ArrayRef<mlir::Value> ivsA,
                     mlir::Operation *rootA, const Access &b,
                     llvm::ArrayRef<mlir::Value> ivsB, mlir::Operation *rootB);
 
+/// True if the indices of the two have no common value in some dimension, by
+/// constant bounds, over all iterations of all their loops.
+bool haveDisjointRanges(const Access &a, const Access &b);
+
 /// True if one of `accesses` may write what the memref holds; null stands for
 /// any memory.
 bool mayWrite(llvm::ArrayRef<Access> accesses, mlir::Value memref);

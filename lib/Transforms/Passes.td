@@ -652,6 +652,35 @@ def ParallelizeNests
   ];
 }
 
+def PipelineRows : Pass<"polynest-pipeline-rows", "mlir::func::FuncOp"> {
+  let summary = "Store a row while functions of the next one are computed";
+  let description = [{
+    In a loop over rows whose body ends with a loop that streams the row of a
+    result, that loop of a row runs with an earlier loop of the next row which
+    computes functions and has equal bounds, in each iteration before it: memory
+    stands still while functions are computed. What else stands behind the last
+    loop comes along. Rows run in 64 blocks or more, of up to 64 rows; the first
+    row of a block goes ahead, the rest of its last row follows, and numbers that
+    the rest of a row needs are carried by the loop over rows.
+
+    What moves may write nothing that the rest of the body touches. It may read
+    buffers of the row that the earlier loop writes, if iterations touch the same
+    elements only in step: the same buffer then serves the next row. Loops over
+    rows have constant bounds, blocks four rows or more, and rows 4 KiB.
+    Idempotent: the loop over rows carries values, or rows of its body write what
+    the last loop writes.
+
+    Before: `for i { for j { e[j] = exp(X[i,j]); s += e[j] }  for j { R[i,j] = e[j] / s } }`
+    After:  `for b { .. for i { for j { R[i-1,j] = e[j] / s; e[j] = exp(X[i,j]); .. } } .. }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops over rows pipelined">,
+    Statistic<"numDeclined", "num-declined",
+              "Loops over rows with such loops that stay as they are">
+  ];
+}
+
 def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
   let summary = "Place temporaries at planned offsets of one arena";
   let description = [{

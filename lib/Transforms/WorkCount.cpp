@@ -57,6 +57,13 @@ struct Bounding {
 };
 } // namespace
 
+/// True for what S4 makes of affine maps.
+static bool isIndexArithmetic(Operation *op) {
+  return isa<arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperandTypes(),
+                      [](Type type) { return type.isIntOrIndex(); });
+}
+
 static Bounding findBounding(Operation *root) {
   SmallVector<Value> work;
   root->walk([&](Operation *op) {
@@ -80,7 +87,8 @@ static Bounding findBounding(Operation *root) {
       bounding.inputs.push_back(value);
     else if (!op)
       bounding.variables.insert(value);
-    else if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op))
+    else if (isa<AffineApplyOp, AffineMinOp, AffineMaxOp>(op) ||
+             isIndexArithmetic(op))
       llvm::append_range(work, op->getOperands());
   }
   return bounding;
@@ -146,7 +154,23 @@ std::optional<int64_t> Counter::evaluate(Value value, unsigned depth) {
   if (auto most = dyn_cast<AffineMaxOp>(op))
     return evaluate(most.getAffineMap(), most.getMapOperands(), true,
                     depth + 1);
-  return std::nullopt;
+  if (!isIndexArithmetic(op))
+    return std::nullopt;
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands()) {
+    std::optional<int64_t> number = evaluate(operand, depth + 1);
+    if (!number)
+      return std::nullopt;
+    operands.push_back(IntegerAttr::get(operand.getType(), *number));
+  }
+  SmallVector<OpFoldResult> results;
+  if (failed(op->fold(operands, results)) || results.size() != 1)
+    return std::nullopt;
+  if (auto folded = dyn_cast<Value>(results[0]))
+    return folded == value ? std::nullopt : evaluate(folded, depth + 1);
+  auto number = dyn_cast<IntegerAttr>(cast<Attribute>(results[0]));
+  return number ? std::optional(number.getValue().getSExtValue())
+                : std::nullopt;
 }
 
 /// The highest or lowest result of the map.
