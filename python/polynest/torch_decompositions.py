@@ -299,7 +299,7 @@ def _batch_norm_inference(
     wide = torch.float32 if _is_low(x) else x.dtype
     shape = [1, -1] + [1] * (x.dim() - 2)
     # What `1.0 / x` comes down to, in a third of the steps.
-    one = torch.ones((), dtype=wide, device=x.device)
+    one = torch.full((), 1.0, dtype=wide, device=x.device)
     scale = torch.div(one, torch.sqrt(running_var.to(wide) + eps))
     if weight is not None:
         scale = scale * weight.to(wide)

@@ -153,10 +153,36 @@ def pools(x):
     return one, places + 1, two, F.adaptive_max_pool2d(image[None], 2)
 
 
+def of_meta(x):
+    """What is asked of tensors of the meta device, of unusual layouts."""
+    turned = (x.unsqueeze(1) * x[:, :1]).permute(2, 0, 1)
+    long = x.view(2, 1, 8)
+    one = x[1:2].unsqueeze(0)
+    return (
+        turned + turned.neg(),
+        turned[1:3].sqrt() / 2,
+        F.pad(turned, (1, 2)),
+        turned.sum(1),
+        turned.mean((0, 2), keepdim=True),
+        turned - x,
+        torch.sigmoid(x.t()[::2]) + torch.tanh(x.t()[::2]),
+        torch.rsqrt(one.exp()).view(1, 4, 1),
+        one.permute(2, 1, 0).view(4, 1) * 3,
+        long.transpose(1, 2) * 2,
+        long.expand(2, 3, 8).sum(-1),
+        torch.bmm(turned, turned.mT),
+        torch.mm(x, x.t()),
+        torch.addmm(x[0], x.t(), x),
+        torch.empty(0, 3),
+        (x > 0) + x.to(torch.int32) * 2.5,
+    )
+
+
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize(
     "function",
     [
+        of_meta,
         inplace,
         written_before_views,
         written_input,
