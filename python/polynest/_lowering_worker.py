@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import struct
 import sys
 from typing import Sequence
@@ -217,6 +218,9 @@ def main() -> None:
     # While the first graph is still being traced.
     import torch_mlir.passmanager  # noqa: F401
 
+    # What torch-mlir does once takes as long as many a graph.
+    if not select.select([source], [], [], 0)[0]:
+        lower("", False, quick=True)
     while True:
         request = read_message(source)
         if request is None:
