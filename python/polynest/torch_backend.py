@@ -26,7 +26,9 @@ not seen.
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
+import gc
 import logging
 import math
 import operator
@@ -34,7 +36,7 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Callable, Collection, Sequence
+from typing import Any, Callable, Collection, Iterator, Sequence
 
 import torch
 import torch.fx
@@ -577,6 +579,33 @@ def _settling(function: Callable, lazy: Sequence[int]) -> Callable:
     return call
 
 
+# -- garbage --------------------------------------------------------------------
+
+_COMPILING_LOCK = threading.Lock()
+_COMPILING = 0  # how many compile now
+_COLLECTS = False  # whether Python did before
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Python collects no garbage meanwhile. The nodes of graphs are so many new
+    objects that it would look through all it has, with PyTorch loaded for 0.25 s;
+    behind it, only the new ones have to be."""
+    global _COMPILING, _COLLECTS
+    with _COMPILING_LOCK:
+        if _COMPILING == 0:
+            _COLLECTS = gc.isenabled()
+            gc.disable()
+        _COMPILING += 1
+    try:
+        yield
+    finally:
+        with _COMPILING_LOCK:
+            _COMPILING -= 1
+            if _COMPILING == 0 and _COLLECTS:
+                gc.enable()
+
+
 # -- from a graph to something callable ---------------------------------------------------
 
 
@@ -607,7 +636,7 @@ class GraphCompiler:
         self.straight: _Straight | None = None
 
     def compile(self, module: torch.fx.GraphModule) -> Callable:
-        with progress.shown():
+        with progress.shown(), _without_collector():
             built = self._compile(module)
         # Backward passes are compiled later than the rest.
         _capi.release_memory()
@@ -1308,9 +1337,10 @@ def polynest(
     found = _find_direct(cache, key, checked) if key else None
     if found is not None:
         return found
-    built = _compile_anew(
-        module, example_inputs, checked, kinds, _seen, cache, key
-    )
+    with _without_collector():
+        built = _compile_anew(
+            module, example_inputs, checked, kinds, _seen, cache, key
+        )
     if checked["check"]:
         return torch_check.checked_graph(module, built)
     return built
@@ -1464,6 +1494,9 @@ def _in_c(
 def _compile_anew(
     module, example_inputs, options, kinds, seen, cache, key
 ) -> Callable:
+    # It starts while the graph is traced.
+    _lowering.worker().start()
+
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
 
@@ -1473,9 +1506,7 @@ def _compile_anew(
         decompositions,
     )
 
-    # Both take a moment: the worker starts while the graph is traced.
     _capi.lib()
-    _lowering.worker().start()
     _keep_assertions(module)
     module = torch_recurrent.replace(module)
     try:

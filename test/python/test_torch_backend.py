@@ -2,6 +2,7 @@
 """The torch.compile backend: views, aliases, sizes, training, fallbacks."""
 
 import copy
+import gc
 import math
 
 import pytest
@@ -13,7 +14,12 @@ import torch.nn.functional as F  # noqa: E402
 
 from conftest import bound, compiled, in_threads  # noqa: E402
 
-from polynest import env, errors, torch_backend  # noqa: E402
+from polynest import (  # noqa: E402
+    env,
+    errors,
+    torch_backend,
+    torch_functional,
+)
 
 NAMES = {
     torch.float16: "f16",
@@ -1259,3 +1265,37 @@ def test_views_that_negate(fresh_torch):
         for given, want in zip(function(x, two), (x + x, x * two)):
             assert torch.equal(given, want)
     assert torch.equal(ones, torch.ones(20, 400))
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_collector_rests_while_graphs_compile(collects, monkeypatch):
+    """What is made of a graph brings on no search through all objects, and
+    whether Python collects is as it was, errors or not."""
+    seen = []
+
+    def functional(*arguments):
+        seen.append(gc.isenabled())
+        raise RuntimeError("planted")
+
+    def backend(module, inputs):
+        with monkeypatch.context() as patch:
+            patch.setattr(torch_functional, "functional", functional)
+            with pytest.raises(RuntimeError, match="planted"):
+                torch_backend.polynest(
+                    module, inputs, options={"cache": False}
+                )
+        seen.append(gc.isenabled())
+        built = torch_backend.polynest(module, inputs)
+        seen.append(gc.isenabled())
+        return built
+
+    before = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        x = torch.arange(6.0)
+        with torch.no_grad():
+            out = torch.compile(lambda x: x * 3, backend=backend)(x)
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert torch.equal(out, x * 3)
+    assert seen == [False, collects, collects]
