@@ -127,6 +127,7 @@ def place_in_donated(graph: torch.fx.Graph) -> list[int]:
         n.meta["val"].untyped_storage()._cdata
         for n in inputs
         if isinstance(n.meta.get("val"), torch.Tensor)
+        and n.meta["val"].layout == torch.strided
     )
     found: dict[int, torch.fx.Node] = {}
     for i in donated or ():
