@@ -4,22 +4,24 @@
 // What: puts assertions in front of the structured operations, copies and casts
 // of an entry whose operands' dynamic sizes must agree: a loop that walks
 // dimensions of several operands has one size, a copy two equal shapes, a
-// window may not reach past either end of what it reads, and the parts that a
-// reshape makes of a dimension have as many elements as it has. What follows
-// from earlier assertions, or is the same value, needs none; nor does a result
-// whose size the entry's shape function takes from an input, which callers see
-// to. Where the sizes are those of arguments, or computed from them alone, and
-// the operation runs whenever the entry does, the assertion stands at the start
-// of the entry: nothing has been written then, and it parts no nests.
-// Legal always: these operations are undefined for other sizes. What is moved
-// to the start is pure and depends on arguments alone. A window that certainly
-// ends outside, or an index that leaves 64 bits, is an error.
-// Profitable always: the alternative is reading what is not the argument's.
-// Limits: index maps that are neither a loop's index nor rise or fall with each
-// loop, sums of multiples and quotients, are declined, as are functions that
-// are no entry, which have no status to return. Cost: linear in the operations
-// and their operands' dimensions, times the length of the chains of views and
-// loops behind a size, which is bounded.
+// window or a slice may not reach past either end of what it reads, and the
+// parts that a reshape makes of a dimension have as many elements as it has.
+// What follows from earlier assertions, or is the same value, needs none; nor
+// does a result whose size the entry's shape function takes from an input,
+// which callers see to. Where the sizes are those of arguments, or computed
+// from them alone, and the operation runs whenever the entry does, the
+// assertion stands at the start of the entry: nothing has been written then,
+// and it parts no nests. Legal always: these operations are undefined for other
+// sizes. What is moved to the start is pure and depends on arguments alone. A
+// window that certainly ends outside, or an index that leaves 64 bits, is an
+// error. Profitable always: the alternative is reading what is not the
+// argument's. Limits: index maps that neither rise nor fall with each loop, as
+// sums of multiples and quotients do, are checked where all loops are known, by
+// halves of these, and declined where some are not, or where that takes too
+// long, as are functions that are no entry, which have no status to return. Of
+// a slice, constants are checked, not offsets and sizes that are computed.
+// Cost: linear in the operations and their operands' dimensions, times the
+// length of the chains of views and loops behind a size, which is bounded.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -51,6 +53,8 @@ static constexpr StringLiteral kPass = "check-sizes";
 /// Longer chains, and deeper nests, count as unknown.
 static constexpr unsigned kLongestChain = 1000;
 static constexpr unsigned kDeepestNest = 8;
+/// Indices that take more boxes of loops than this to decide count as unknown.
+static constexpr unsigned kMostBoxes = 1 << 14;
 
 /// Indices stay below, half of what a word holds.
 static constexpr double kLargestIndex = double(int64_t(1) << 62);
@@ -228,6 +232,7 @@ public:
   LogicalResult visit(linalg::LinalgOp op);
   void visit(memref::CopyOp op);
   void visit(memref::CastOp op);
+  LogicalResult visit(memref::SubViewOp op);
   void visit(memref::ExpandShapeOp op);
 
 private:
@@ -240,6 +245,8 @@ private:
                            bool highest, ArrayRef<unsigned> dims,
                            ArrayRef<Extent> loops, Extent size,
                            const Twine &message);
+  LogicalResult requireInside(Operation *op, AffineExpr expr,
+                              ArrayRef<Extent> loops, Extent size);
   void emitUnlessEmpty(
       Operation *op, ArrayRef<unsigned> dims, ArrayRef<Extent> loops,
       Extent size, const Twine &message,
@@ -446,6 +453,81 @@ static double weigh(AffineExpr expr, ArrayRef<Extent> loops) {
   return left;
 }
 
+namespace {
+/// The least and the largest value.
+struct Range {
+  int64_t low, high;
+};
+} // namespace
+
+/// What the values of the index over a box of loops lie in, of which a box of
+/// one point is exact; nothing for an index that is not affine.
+static std::optional<Range> rangeOf(AffineExpr expr, ArrayRef<Range> box) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Range{constant.getValue(), constant.getValue()};
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return box[dim.getPosition()];
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  std::optional<Range> left, right;
+  if (!binary || !(left = rangeOf(binary.getLHS(), box)) ||
+      !(right = rangeOf(binary.getRHS(), box)))
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Add)
+    return Range{left->low + right->low, left->high + right->high};
+  int64_t factor = right->low;
+  if (factor != right->high ||
+      (binary.getKind() != AffineExprKind::Mul && factor <= 0))
+    return std::nullopt;
+  switch (binary.getKind()) {
+  case AffineExprKind::Mul:
+    return factor < 0 ? Range{left->high * factor, left->low * factor}
+                      : Range{left->low * factor, left->high * factor};
+  case AffineExprKind::FloorDiv:
+    return Range{llvm::divideFloorSigned(left->low, factor),
+                 llvm::divideFloorSigned(left->high, factor)};
+  case AffineExprKind::CeilDiv:
+    return Range{llvm::divideCeilSigned(left->low, factor),
+                 llvm::divideCeilSigned(left->high, factor)};
+  default:
+    int64_t times = llvm::divideFloorSigned(left->low, factor);
+    if (times != llvm::divideFloorSigned(left->high, factor))
+      return Range{0, factor - 1};
+    return Range{left->low - times * factor, left->high - times * factor};
+  }
+}
+
+/// An index outside of [0, `size`) that the loops reach, if there is one;
+/// failure where that is not decided.
+static FailureOr<std::optional<int64_t>>
+findOutside(AffineExpr expr, ArrayRef<Extent> loops, int64_t size) {
+  SmallVector<SmallVector<Range>> boxes(1);
+  for (auto [i, count] : llvm::enumerate(loops))
+    boxes[0].push_back({0, expr.isFunctionOfDim(i) ? count.dim - 1 : 0});
+  for (unsigned count = 0; !boxes.empty(); ++count) {
+    SmallVector<Range> box = boxes.pop_back_val();
+    std::optional<Range> range = rangeOf(expr, box);
+    if (!range || count == kMostBoxes)
+      return failure();
+    if (range->low >= 0 && range->high < size)
+      continue;
+    auto *longest = llvm::max_element(box, [](const Range &a, const Range &b) {
+      return a.high - a.low < b.high - b.low;
+    });
+    if (range->high < 0 || range->low >= size ||
+        longest->low == longest->high) {
+      for (Range &loop : box)
+        loop.high = loop.low;
+      return std::optional<int64_t>(rangeOf(expr, box)->low);
+    }
+    int64_t middle = longest->low + (longest->high - longest->low) / 2;
+    int64_t high = std::exchange(longest->high, middle);
+    boxes.push_back(box);
+    *longest = {middle + 1, high};
+    boxes.push_back(box);
+  }
+  return std::optional<int64_t>();
+}
+
 /// `holds` sees the last indices of all loops, 0 for those not in `dims`, and
 /// the size; the assertion is that it holds or that one of `dims` is empty.
 void SizeChecks::emitUnlessEmpty(
@@ -562,6 +644,34 @@ LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
                     where + "past the end of " + describe(size));
 }
 
+/// As `requireWindow`, of an index that goes both ways with a loop, or is a
+/// remainder.
+LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
+                                        ArrayRef<Extent> loops, Extent size) {
+  bool isKnown = size.isConstant();
+  for (Extent count : loops) {
+    isKnown &= count.isConstant();
+    if (count.isConstant() && count.dim <= 0)
+      return success();
+  }
+  StringRef name = op->getName().getStringRef();
+  if (isKnown && weigh(expr, loops) <= kLargestIndex) {
+    FailureOr<std::optional<int64_t>> found =
+        findOutside(expr, loops, size.dim);
+    if (succeeded(found) && !*found)
+      return success();
+    if (succeeded(found))
+      return op->emitError("sizes do not fit: what ")
+             << name << " reads lies outside of " << describe(size)
+             << ", at index " << **found;
+  }
+  ++unknown;
+  remark(RemarkKind::Declined, op->getLoc(), kPass,
+         "an index goes both ways with a loop, or is a remainder")
+      << arg("op", name);
+  return success();
+}
+
 LogicalResult SizeChecks::visit(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics())
     return success();
@@ -595,15 +705,10 @@ LogicalResult SizeChecks::visit(linalg::LinalgOp op) {
   }
   for (const Place &window : windows) {
     SmallVector<int> ways(loops.size(), 0);
-    if (followLoops(window.expr, 1, ways)) {
-      if (failed(requireWindow(op, window.expr, ways, loops, window.size)))
-        return failure();
-      continue;
-    }
-    ++unknown;
-    remark(RemarkKind::Declined, op.getLoc(), kPass,
-           "an index goes both ways with a loop, or is a remainder")
-        << arg("op", op->getName().getStringRef());
+    if (failed(followLoops(window.expr, 1, ways)
+                   ? requireWindow(op, window.expr, ways, loops, window.size)
+                   : requireInside(op, window.expr, loops, window.size)))
+      return failure();
   }
   return success();
 }
@@ -626,6 +731,38 @@ void SizeChecks::visit(memref::CastOp op) {
     if (source.isDynamicDim(d) && !target.isDynamicDim(d))
       requireEqual(op, extentOf(op.getSource(), d),
                    Extent{Value(), target.getDimSize(d)});
+}
+
+LogicalResult SizeChecks::visit(memref::SubViewOp op) {
+  if (llvm::is_contained(op.getStaticSizes(), 0))
+    return success();
+  for (auto [d, offset, size, stride] : llvm::enumerate(
+           op.getStaticOffsets(), op.getStaticSizes(), op.getStaticStrides())) {
+    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
+        ShapedType::isDynamic(stride))
+      continue;
+    Extent whole = extentOf(op.getSource(), d);
+    SizeProduct known = productOf(whole);
+    int64_t last;
+    if (llvm::MulOverflow(size - 1, stride, last) ||
+        llvm::AddOverflow(offset, last, last) || last < 0 || offset < 0)
+      return op.emitError("sizes do not fit: a slice lies outside of ")
+             << describe(whole);
+    int64_t end = std::max(offset, last);
+    if (known.unknown.empty() && end < known.factor)
+      continue;
+    std::string message =
+        "sizes do not fit: a slice ends past the end of " + describe(whole);
+    if (whole.isConstant())
+      return op.emitError(message) << ", at index " << end;
+    emit(op, whole, message,
+         [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
+           Value index = arith::ConstantIndexOp::create(builder, loc, end);
+           return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                        index, values[0]);
+         });
+  }
+  return success();
 }
 
 /// The product as a value, of sizes that are at hand; these are taken off.
@@ -721,7 +858,7 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
     SmallVector<Operation *> work;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<linalg::LinalgOp, memref::CopyOp, memref::CastOp,
-              memref::ExpandShapeOp, cf::AssertOp>(op))
+              memref::SubViewOp, memref::ExpandShapeOp, cf::AssertOp>(op))
         work.push_back(op);
     });
     SizeChecks checks(function);
@@ -735,7 +872,9 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
         checks.visit(view);
       else if (auto parts = dyn_cast<memref::ExpandShapeOp>(op))
         checks.visit(parts);
-      else if (failed(checks.visit(cast<linalg::LinalgOp>(op))))
+      else if (auto slice = dyn_cast<memref::SubViewOp>(op);
+               failed(slice ? checks.visit(slice)
+                            : checks.visit(cast<linalg::LinalgOp>(op))))
         return failure();
     }
     numApplied += checks.count();

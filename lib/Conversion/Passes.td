@@ -288,13 +288,13 @@ def CheckSizes : Pass<"polynest-check-sizes", "mlir::ModuleOp"> {
   let summary = "Assert that the dynamic sizes of operands agree";
   let description = [{
     First pass of S2. Where a structured operation, a copy or a cast of an entry
-    needs dynamic sizes to be equal, a window to lie inside of what it reads, or a
-    reshape the parts of a dimension to have as many elements as it has,
+    needs dynamic sizes to be equal, a window, or a slice at a constant place, to lie
+    inside of what it reads, or a reshape the parts of a dimension to have as many elements as it has,
     and that does not follow from where the sizes come from, it emits a
     `cf.assert`: at the start of the entry if the sizes come from arguments
     alone, else in front of the operation. Static sizes cost nothing: a window
-    that certainly reaches past either end, or whose index leaves 64 bits, is an
-    error.
+    or a slice that certainly reaches past either end, or whose index leaves 64
+    bits, is an error.
 
     Before: `linalg.add ins(%x, %y : memref<?xf32>, memref<?xf32>) ...`
     After:  `%e = arith.cmpi eq, %dim_x, %dim_y  cf.assert %e, "sizes differ:

@@ -8,7 +8,8 @@
 // and casts are checked (@copy, @cast), and reshapes, unless the parts are those that
 // were joined (@parts, @joined), of numbers of any width (@words); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
-// moves is there, or nothing runs (@place).
+// moves is there, or nothing runs (@place); what a slice at a constant place reads is
+// there (@slices).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
 
 // CHECK-LABEL: func @add
@@ -331,5 +332,24 @@ func.func @words(%x: memref<?xf32>, %n: i64) attributes {polynest.entry} {
     : memref<?xf32> into memref<?x4xf32>
   %r = memref.alloc(%m) : memref<?x4xf32>
   linalg.exp ins(%p : memref<?x4xf32>) outs(%r : memref<?x4xf32>)
+  return
+}
+
+// 3 + (4 - 1) * 2 = 9
+// CHECK-LABEL: func @slices
+//  CHECK-SAME: %[[X:.+]]: memref<?xf32>, %[[N:.+]]: index
+//       CHECK: %[[D:.+]] = memref.dim %[[X]],
+//       CHECK: %[[END:.+]] = arith.constant 9 : index
+//       CHECK: %[[E:.+]] = arith.cmpi slt, %[[END]], %[[D]]
+//  CHECK-NEXT: cf.assert %[[E]], "sizes do not fit: a slice ends past the end of dimension 0 of input 0"
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @slices(%x: memref<?xf32>, %n: index) attributes {polynest.entry} {
+  %s = memref.subview %x[3] [4] [2]
+    : memref<?xf32> to memref<4xf32, strided<[2], offset: 3>>
+  %none = memref.subview %x[3] [0] [2]
+    : memref<?xf32> to memref<0xf32, strided<[2], offset: 3>>
+  %some = memref.subview %x[%n] [4] [2]
+    : memref<?xf32> to memref<4xf32, strided<[2], offset: ?>>
   return
 }
