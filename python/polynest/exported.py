@@ -221,8 +221,14 @@ class _Weights:
                     file.fileno(), 0, access=mmap.ACCESS_COPY
                 )
         except OSError as error:
+            # Beside a library that was compiled otherwise there are none.
+            hint = (
+                "; Executable.load takes libraries without weights"
+                if isinstance(error, FileNotFoundError)
+                else ""
+            )
             raise errors.FileError(
-                f"cannot read '{path}': {error.strerror}"
+                f"cannot read the weights '{path}': {error.strerror}{hint}"
             ) from error
         length = int.from_bytes(self.map[:8], "little")
         if length > size - 8:

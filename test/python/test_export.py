@@ -681,7 +681,9 @@ def test_wrong_arguments(small_files):
 def test_damaged_files(small_files, tmp_path):
     library = shutil.copy(small_files.library, tmp_path / "small.so")
     weights = tmp_path / "small.weights"
-    with pytest.raises(errors.FileError, match="small.weights"):
+    with pytest.raises(
+        errors.FileError, match="small.weights.*Executable.load takes"
+    ):
         polynest.load(library)
     data = small_files.weights.read_bytes()
     length = int.from_bytes(data[:8], "little")

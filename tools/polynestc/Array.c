@@ -6,6 +6,7 @@
 #include "Report.h"
 #include "Text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,10 +146,12 @@ static bool count_bytes(pn_dtype_t dtype, int32_t rank, const int64_t *sizes,
       !__builtin_mul_overflow((size_t)*out_count, size, out_bytes) &&
       *out_bytes < SIZE_MAX / 4)
     return true;
-  pn_report("error",
-            "an array of type %s and rank %d is too large or has a "
-            "negative size",
-            pn_dtype_name(dtype), (int)rank);
+  pn_text_t type = {0};
+  for (int32_t d = 0; d < rank; ++d)
+    pn_text_printf(&type, "%" PRId64 "x", sizes[d]);
+  pn_report("error", "an array of %s%s is too large or has a negative size",
+            pn_text_get(&type), pn_dtype_name(dtype));
+  pn_text_clear(&type);
   return false;
 }
 
@@ -167,7 +170,9 @@ bool pn_array_create(pn_dtype_t dtype, int32_t rank, const int64_t *sizes,
   for (int32_t d = rank - 1; d >= 0; --d) {
     out_array->sizes[d] = sizes[d];
     out_array->strides[d] = stride;
-    stride *= sizes[d] > 0 ? sizes[d] : 1;
+    /* Where there is an element this fits, else it is nobody's distance. */
+    stride =
+        (int64_t)((uint64_t)stride * (uint64_t)(sizes[d] > 0 ? sizes[d] : 1));
   }
   out_array->block =
       pn_alloc_array(bytes + 2 * PN_ARRAY_GUARD_BYTES + LINE_BYTES - 1, 1);

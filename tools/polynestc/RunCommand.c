@@ -152,7 +152,7 @@ static pn_exit_t run_checked(pn_session_t *session,
   return code;
 }
 
-/* Looks code up, and keeps it, where the program runs as it is. */
+/* Looks code up, and keeps it. */
 static pn_exit_t run_cached(pn_session_t *session,
                             const pn_run_request_t *request) {
   pn_error_t *error = pn_cache_create(NULL, &session->options.cache);
@@ -164,6 +164,15 @@ static pn_exit_t run_cached(pn_session_t *session,
 static pn_exit_t run(const pn_session_options_t *options, void *user,
                      const char *path) {
   const pn_run_request_t *request = user;
+  /* These show what compiling does; code that is there is not compiled. */
+  if (request->cache &&
+      (request->check || request->stage || options->dump_dir)) {
+    pn_report("error", "--cache does not go with %s",
+              request->check   ? "--check"
+              : request->stage ? "--stage"
+                               : "--dump-dir");
+    return PN_EXIT_USAGE;
+  }
   if (request->threads &&
       pn_thread_count_set((int32_t)request->threads) != PN_ERROR_NONE)
     return PN_EXIT_FAILURE;
@@ -178,8 +187,8 @@ static pn_exit_t run(const pn_session_options_t *options, void *user,
     else if (request->stage)
       code = pn_session_feed_back(&session, stage);
     if (code == PN_EXIT_OK)
-      code = request->cache && !request->stage ? run_cached(&session, request)
-                                               : run_once(&session, request);
+      code = request->cache ? run_cached(&session, request)
+                            : run_once(&session, request);
   }
   pn_session_close(&session);
   return code;

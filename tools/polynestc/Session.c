@@ -97,6 +97,12 @@ static bool read_options(const pn_session_options_t *options,
   compile->opt_level = options->opt_level ? PN_OPT_DEFAULT : PN_OPT_PLAIN;
   compile->verify_stages = !options->no_verify;
   compile->disabled_passes = options->disabled;
+  if (options->disabled &&
+      strspn(options->disabled, ",;") == strlen(options->disabled)) {
+    pn_report("error", "option --disable-pass has value '%s', which names none",
+              options->disabled);
+    return false;
+  }
   session->want_timing = options->timing;
   session->dump_dir = options->dump_dir;
   if (strcmp(options->numerics, "strict") == 0)
