@@ -7,8 +7,9 @@
   vectorize_fuzz.py --seed N --only K --print   show one nest, plain and changed
 
 Sizes sit around vector widths; lower bounds, steps, strides, views, dynamic
-sizes, in-place updates, reductions of several kinds, conditions and casts are
-mixed at random. Floating-point inputs are either random numbers (compared with
+sizes, in-place updates, reductions of several kinds, in memory and carried by
+loops that may store what they have so far, conditions and casts are mixed at
+random. Floating-point inputs are either random numbers (compared with
 a tolerance), or small integers whose sums are exact, or contain NaN, infinities
 and zeros of both signs (compared exactly).
 """
@@ -50,6 +51,7 @@ class Nest:
         self.arrays, self.lines, self.dims = [], [], []
         self.count = 0
         self.constants = set()
+        self.shown = []  # what a loop carries, with its type
         self.flavor = rng.choice(["random", "random", "exact", "edges"])
         self.static = rng.random() < 0.55
         self.generate()
@@ -171,6 +173,9 @@ class Nest:
     def compute(self, depth, ivs, kind, budget):
         """A value of the type, from loads and operations."""
         rng = self.rng
+        shown = [value for value, of in self.shown if of == kind]
+        if shown and rng.random() < 0.35:
+            return rng.choice(shown)
         if budget <= 0 or rng.random() < 0.25:
             choice = rng.random()
             if choice < 0.75:
@@ -277,6 +282,9 @@ class Nest:
             self.reduction_in_memory(depth, ivs, kind)
             return
         value = self.compute(depth, ivs, kind, rng.choice([1, 2, 4, 8]))
+        self.store(depth, ivs, value, kind)
+
+    def store(self, depth, ivs, value, kind):
         array = self.target(kind)
         self.emit(depth, "affine.store %s, %s[%s] : @%s@" % (
             value, array.name, self.indices(ivs, array), array.name))
@@ -288,6 +296,9 @@ class Nest:
 
     def loop(self, depth, ivs, levels):
         rng = self.rng
+        if levels == 1 and rng.random() < 0.3:
+            self.carrying_loop(depth, ivs)
+            return
         trips = rng.choice(SIZES if levels == 1 or rng.random() < 0.3 else SMALL)
         first = rng.choice([0, 0, 0, 1, 3])
         step = rng.choice([1, 1, 1, 1, 2, 3])
@@ -332,6 +343,61 @@ class Nest:
         self.emit(depth, "}")
         if is_tiled:
             self.emit(depth, "}")
+
+    def carrying_loop(self, depth, ivs):
+        """A loop with values that it carries: reductions, and, where these are
+        read or stored on the way, scans."""
+        rng = self.rng
+        trips, first = rng.choice(SIZES), rng.choice([0, 0, 0, 1, 3])
+        step = rng.choice([1] * 8 + [2])
+        bound = first + trips * step - (rng.randrange(step) if trips else 0)
+        if self.static or rng.random() < 0.3:
+            upper = str(bound)
+        else:
+            upper = "%%n%d" % len(self.dims)
+            self.dims.append(bound)
+        number = self.count
+        self.count += 1
+        iv = "%%i%d_%d" % (depth, number)
+        inner = ivs + [(iv, (first, first + max(0, trips - 1) * step))]
+        kinds = [rng.choice(FLOATS * 2 + INTS)
+                 for _ in range(rng.choice([1, 1, 1, 2, 3]))]
+        if rng.random() < 0.5:
+            kinds = kinds[:1] * len(kinds)
+        inits = [self.compute(depth, ivs, kind, 0)
+                 if ivs and rng.random() < 0.4 else self.constant(depth, kind)
+                 for kind in kinds]
+        carried = ["%%s%d_%d" % (number, i) for i in range(len(kinds))]
+        self.emit(depth, "%%r%d:%d = affine.for %s = %d to %s step %d "
+                  "iter_args(%s) -> (%s) {" % (
+                      number, len(kinds), iv, first, upper, step,
+                      ", ".join("%s = %s" % pair
+                                for pair in zip(carried, inits)),
+                      ", ".join(kinds)))
+        yielded = []
+        for old, kind in zip(carried, kinds):
+            operands = [old, self.compute(depth + 1, inner, kind,
+                                          rng.choice([1, 2, 4]))]
+            rng.shuffle(operands)
+            new = self.value()
+            self.emit(depth + 1, "%s = arith.%s %s, %s : %s" % (
+                new, self.combiner(kind), *operands, kind))
+            yielded.append(new)
+            if rng.random() < 0.07:
+                self.shown.append((old, kind))
+            if rng.random() < 0.85:
+                self.shown.append((new, kind))
+                if rng.random() < 0.75:
+                    self.store(depth + 1, inner, new, kind)
+        for _ in range(rng.choice([0, 1, 1])):
+            self.statement(depth + 1, inner)
+        self.shown = []
+        self.emit(depth + 1, "affine.yield %s : %s" % (
+            ", ".join(yielded), ", ".join(kinds)))
+        self.emit(depth, "}")
+        for i, kind in enumerate(kinds):
+            if rng.random() < 0.7:
+                self.store(depth, ivs, "%%r%d#%d" % (number, i), kind)
 
     def generate(self):
         rng = self.rng
