@@ -283,11 +283,25 @@ static size_t parameterCount(int64_t rank, bool isBare) {
   return rank < 0 ? 5 : 3 + 2 * rank;
 }
 
+/// Whether the ranks are of arguments that the function has parameters for;
+/// text that is fed in may say anything.
+static bool fit(ArrayRef<int64_t> ranks, LLVMFuncOp function) {
+  size_t left = function.getFunctionType().getNumParams();
+  bool isBare = takesAddresses(function);
+  for (int64_t rank : ranks) {
+    if (rank < kState || (!isBare && rank > static_cast<int64_t>(left)) ||
+        parameterCount(rank, isBare) > left)
+      return false;
+    left -= parameterCount(rank, isBare);
+  }
+  return true;
+}
+
 /// Tells LLVM which pointers of a kernel overlap no other.
 static void markDistinctPointers(Emitter &emit, LLVMFuncOp kernel) {
   auto ranks = kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
   auto distinct = kernel->getAttrOfType<DenseI64ArrayAttr>("polynest.distinct");
-  if (!ranks || !distinct)
+  if (!ranks || !distinct || !fit(ranks, kernel))
     return;
   size_t at = 0;
   bool isBare = takesAddresses(kernel);
@@ -398,7 +412,7 @@ static FailureOr<EntryForm> formOf(LLVMFuncOp entry) {
   auto ranks = entry->getAttrOfType<DenseI64ArrayAttr>("polynest.arg_ranks");
   auto arena = entry->getAttrOfType<IntegerAttr>("polynest.arena_bytes");
   auto state = entry->getAttrOfType<IntegerAttr>("polynest.state_bytes");
-  if (!ranks || !arena || !state)
+  if (!ranks || !arena || !state || !fit(ranks, entry))
     return failure();
   return EntryForm{ranks.asArrayRef(), arena.getInt(), state.getInt()};
 }
