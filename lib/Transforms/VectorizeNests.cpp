@@ -1016,7 +1016,7 @@ void NestPlanner::consider(LoopNode &node) {
   if (why.empty()) {
     trip = getTripInfo(loop);
     if (!trip)
-      why = "lower bound is a maximum";
+      why = "lower bound is a maximum, or the end too far";
   }
   if (!why.empty()) {
     node.whyNot = why.str();

@@ -538,6 +538,11 @@ std::optional<TripInfo> getTripInfo(AffineForOp loop) {
     int64_t divisor = map.getResult(0).getLargestKnownDivisor();
     trip.divisors.push_back(divisor % step == 0 ? divisor / step : 1);
   }
+  // No memory has so many elements, and rounded up to whole vectors the bound
+  // might leave 64 bits.
+  constexpr int64_t kFarthest = int64_t(1) << 47;
+  if (step > kFarthest || (isExact && *trip.most > kFarthest / step))
+    return std::nullopt;
   if (isExact)
     trip.exact = trip.most;
   return trip;

@@ -77,7 +77,8 @@ struct TripInfo {
   llvm::SmallVector<int64_t, 2> divisors;
 };
 
-/// None if the lower bound is a max of several, or the step 0.
+/// None if the lower bound is a max of several, the step 0, or the end further
+/// than memory is large.
 std::optional<TripInfo> getTripInfo(mlir::affine::AffineForOp loop);
 
 /// What is known about the values inside a loop that is to be vectorized.

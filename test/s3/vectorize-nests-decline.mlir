@@ -5,7 +5,8 @@
 // inner bounds (@triangle) or conditions (@padding) depend on it, if it holds
 // operations with effects (@call) or without vectors (@complex), if all
 // iterations store to one place (@last), if lane by lane accesses cost more than
-// they gain (@column), or if it is too short (@short). Vectors of i1 would be
+// they gain (@column), or if it is too short (@short) or longer than any memory, so
+// that whole vectors would end outside of 64 bits (@endless). Vectors of i1 would be
 // packed in memory, memrefs of i1 are not: no vector access (@bits).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -224,6 +225,17 @@ func.func @bits(%A: memref<64xi1>, %B: memref<64xi1> {polynest.result}) {
   affine.for %i = 0 to 64 {
     %a = affine.load %A[%i] : memref<64xi1>
     affine.store %a, %B[%i] : memref<64xi1>
+  }
+  return
+}
+
+// CHECK-LABEL: func @endless
+//   CHECK-NOT: affine.vector
+//       CHECK: return
+func.func @endless(%A: memref<64xf32> {polynest.result}) {
+  %one = arith.constant 1.0 : f32
+  affine.for %i = 0 to 9223372036854775806 {
+    affine.store %one, %A[%i] : memref<64xf32>
   }
   return
 }
