@@ -688,6 +688,8 @@ def PlanMemory : Pass<"polynest-plan-memory", "mlir::func::FuncOp"> {
     `memref<Nxi8> {polynest.arena}`; allocations that are never alive at the
     same time share bytes. Allocations in loops that run at once move to the
     stack where they are small; the others of one loop share one allocation.
+    An allocation whose size is not known takes the memory of one of the same type
+    and sizes that nothing uses any more.
     Idempotent: an entry with an arena is skipped.
 
     Before: `%t = memref.alloc() : memref<16xf32>`

@@ -10,7 +10,9 @@
 // Those inside a loop that runs its iterations at once are private to an
 // iteration: small ones move to the stack, the others share one allocation of
 // the loop's body in the same way. Profitable always: first touch of fresh
-// pages costs more than most nests. Limits: allocations of dynamic size stay.
+// pages costs more than most nests. Limits: allocations of dynamic size stay,
+// but one takes the memory of another of the same type and sizes that nothing
+// uses any more, as the same layers of a model leave them.
 // Cost: n log n in allocations, times those alive at once.
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <map>
 
 namespace polynest {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -115,6 +119,17 @@ static int64_t assignOffsets(SmallVectorImpl<Buffer> &buffers) {
   return total;
 }
 
+/// What two allocations have in common that are as large as each other,
+/// whatever their sizes are.
+static SmallVector<const void *> sizesOf(memref::AllocOp alloc) {
+  SmallVector<const void *> key = {
+      alloc.getType().getAsOpaquePointer(),
+      alloc.getAlignmentAttr().getAsOpaquePointer()};
+  for (Value size : alloc.getOperands())
+    key.push_back(size.getAsOpaquePointer());
+  return key;
+}
+
 /// Moves a private buffer to the stack.
 static void promoteToStack(memref::AllocOp alloc) {
   OpBuilder builder(alloc);
@@ -141,9 +156,10 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       if (entry.getArgAttr(i, "polynest.arena"))
         return;
-    SmallVector<Buffer> buffers;
+    SmallVector<Buffer> buffers, unknown;
     llvm::MapVector<Operation *, SmallVector<Buffer>> byLoop;
-    collect(entry, buffers, byLoop);
+    collect(entry, buffers, unknown, byLoop);
+    shareUnknown(unknown);
     for (auto &[loop, list] : byLoop)
       placePrivate(cast<affine::AffineParallelOp>(loop), list);
     numApplied += buffers.size();
@@ -160,6 +176,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
   }
 
   void collect(func::FuncOp entry, SmallVectorImpl<Buffer> &buffers,
+               SmallVectorImpl<Buffer> &unknown,
                llvm::MapVector<Operation *, SmallVector<Buffer>> &byLoop) {
     Block *block = &entry.getBody().front();
     bool oneBlock = entry.getBody().hasOneBlock();
@@ -167,14 +184,15 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
     int64_t end = position.size();
     entry.walk([&](memref::AllocOp alloc) {
       int64_t bytes = getAlignedBytes(alloc.getType()).value_or(-1);
+      Buffer buffer = {alloc, bytes, end, 0};
       if (bytes < 0) {
-        ++numDeclined;
-        remark(RemarkKind::Declined, alloc.getLoc(), "plan-memory",
-               "the size is not known")
-            << arg("bytes", bytes);
+        if (oneBlock && alloc->getBlock() == block &&
+            coverUses(alloc, position, block, buffer.first, buffer.last))
+          unknown.push_back(buffer);
+        else
+          decline(alloc);
         return;
       }
-      Buffer buffer = {alloc, bytes, end, 0};
       if (Operation *loop = enclosingParallel(alloc)) {
         byLoop[loop].push_back(buffer);
         return;
@@ -186,6 +204,42 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
       }
       buffers.push_back(buffer);
     });
+  }
+
+  void decline(memref::AllocOp alloc) {
+    ++numDeclined;
+    remark(RemarkKind::Declined, alloc.getLoc(), "plan-memory",
+           "the size is not known")
+        << arg("bytes", -1);
+  }
+
+  /// Puts buffers whose sizes are not known in the place of others that are as
+  /// large and are not used any more.
+  void shareUnknown(SmallVectorImpl<Buffer> &buffers) {
+    SmallVector<Buffer *> order;
+    for (Buffer &buffer : buffers)
+      order.push_back(&buffer);
+    llvm::sort(order, [](const Buffer *a, const Buffer *b) {
+      return std::tie(a->first, a) < std::tie(b->first, b);
+    });
+    std::map<SmallVector<const void *>, SmallVector<Buffer *>> kept;
+    for (Buffer *buffer : order) {
+      SmallVector<Buffer *> &alike = kept[sizesOf(buffer->alloc)];
+      auto free = llvm::find_if(alike, [&](const Buffer *other) {
+        return other->last < buffer->first;
+      });
+      if (free == alike.end()) {
+        decline(buffer->alloc);
+        alike.push_back(buffer);
+        continue;
+      }
+      ++numApplied;
+      remark(RemarkKind::Applied, buffer->alloc.getLoc(), "plan-memory",
+             "takes the memory of a buffer of the same sizes");
+      (*free)->last = buffer->last;
+      buffer->alloc.replaceAllUsesWith((*free)->alloc.getResult());
+      buffer->alloc.erase();
+    }
   }
 
   /// Puts the smallest private buffers of a loop on the stack, up to the limit,
