@@ -367,7 +367,7 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-share-nests", .is_optimization = true},
     {.flag = "polynest-vectorize-nests",
      .anchor = ON_FUNC,
-     .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS,
+     .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(STREAM_THRESHOLD),
      .is_optimization = true},
     {.flag = "polynest-tile-windows",
      .anchor = ON_FUNC,

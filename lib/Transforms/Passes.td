@@ -926,7 +926,8 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     is combined within each vector first, in as many steps as the number of lanes
     has bits, so that a vector waits for the one before it during one operation.
     Products so far stay in order: parts of them may overflow where a zero comes first.
-    Of several rows that caches hold, lanes stand in different ones instead.
+    Of several rows that caches hold (`threshold-kib`), lanes stand in different
+    ones instead.
 
     Remarks: `applied` with
     width, interleave and stages; `declined` with the reason for each innermost
@@ -940,7 +941,9 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     Option<"fmaLatencyCycles", "fma-latency-cycles", "unsigned", "4",
            "Cycles from an FMA to the next that needs it, 1 to 64">,
     Option<"fmaPorts", "fma-ports", "unsigned", "2",
-           "FMAs that start in one cycle, 1 to 16">
+           "FMAs that start in one cycle, 1 to 16">,
+    Option<"thresholdKib", "threshold-kib", "uint64_t", /*default=*/"8192",
+           "Least size of arrays that no cache holds, 0 to 2^32; 0: none is">
   ];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",

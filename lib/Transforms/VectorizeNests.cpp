@@ -65,6 +65,8 @@ static constexpr llvm::StringLiteral passName = "vectorize-nests";
 /// What the pass knows of the machine.
 struct VectorMachine {
   unsigned widthBits, registers, fmaLatency, fmaPorts;
+  /// Bytes from which on no cache holds an array; 0: any is held.
+  uint64_t farBytes;
 };
 
 /// Sums that carry a reduction, to the product each of them adds or null.
@@ -339,9 +341,6 @@ static StringRef findFacts(AffineForOp loop, const Accumulations &sums,
 //===----------------------------------------------------------------------===//
 // Profitability
 //===----------------------------------------------------------------------===//
-
-/// What last levels of caches hold for a core, or more.
-static constexpr uint64_t nearBytes = 8 << 20;
 
 /// Iterations assumed where nothing is known.
 static constexpr double guessedTrips = 256;
@@ -961,7 +960,7 @@ double NestPlanner::costOf(const VectorPlan &plan, double scalar) const {
     AffineForOp root = nest;
     std::optional<uint64_t> bytes =
         getFootprintBytes(dependences.accessesOf(root), root);
-    isNear = bytes && *bytes <= nearBytes;
+    isNear = bytes && (machine.farBytes == 0 || *bytes < machine.farBytes);
   }
   double trips = getTrips(loop);
   double cost = 0;
@@ -1167,17 +1166,20 @@ struct VectorizeNestsPass : impl::VectorizeNestsBase<VectorizeNestsPass> {
                      unsigned most) {
       return succeeded(checkUnsigned(context, name, value, least, most));
     };
-    return success(check("vector-width-bits", vectorWidthBits, 64, 2048) &&
-                   succeeded(checkPowerOfTwo(context, "vector-width-bits",
-                                             vectorWidthBits)) &&
-                   check("vector-registers", vectorRegisters, 8, 256) &&
-                   check("fma-latency-cycles", fmaLatencyCycles, 1, 64) &&
-                   check("fma-ports", fmaPorts, 1, 16));
+    return success(
+        check("vector-width-bits", vectorWidthBits, 64, 2048) &&
+        succeeded(
+            checkPowerOfTwo(context, "vector-width-bits", vectorWidthBits)) &&
+        check("vector-registers", vectorRegisters, 8, 256) &&
+        check("fma-latency-cycles", fmaLatencyCycles, 1, 64) &&
+        check("fma-ports", fmaPorts, 1, 16) &&
+        succeeded(checkUnsigned(context, "threshold-kib", thresholdKib, 0,
+                                UINT64_C(1) << 32)));
   }
 
   void runOnOperation() override {
     VectorMachine machine{vectorWidthBits, vectorRegisters, fmaLatencyCycles,
-                          fmaPorts};
+                          fmaPorts, uint64_t(thresholdKib) * 1024};
     SmallVector<AffineForOp> roots;
     getOperation()->walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
       roots.push_back(loop);
