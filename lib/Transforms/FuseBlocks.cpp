@@ -29,6 +29,7 @@
 #include "Transforms/Passes.h"
 
 #include "Support/Remark.h"
+#include "Target/ContractionModel.h"
 #include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -73,6 +74,9 @@ static constexpr int64_t rowUnit = 16;
 static constexpr uint64_t mostOverflow = 16;
 /// Buffers of which so many fit the cache stay as they are.
 static constexpr uint64_t fewestBuffers = 4;
+/// Rows whose length is a multiple of it share few sets of a cache.
+static constexpr int64_t aliasedBytes = 1024;
+static constexpr int32_t lineBytes = 64;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
 
@@ -564,7 +568,9 @@ static void cutLoop(AffineForOp loop, int64_t rows) {
   sinkIndices(inner);
 }
 
-/// The shape of the rows of one block.
+/// The shape of the rows of one block. Rows that would lie in few sets of a
+/// cache, where products read several of them at once, are an odd number of
+/// lines apart.
 static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
   MemRefType type = memref::AllocOp(buffer.alloc).getType();
   SmallVector<int64_t> shape;
@@ -575,6 +581,13 @@ static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
     else if (it == std::prev(buffer.indexOf.end()))
       shape.push_back(chain.isCut() ? chain.rows : type.getDimSize(d));
   }
+  std::optional<int64_t> bytes = getElementBytes(type.getElementType());
+  int64_t last = type.getRank() - 1;
+  if (bytes && !type.isDynamicDim(last) &&
+      !llvm::is_contained(buffer.indexOf, unsigned(last)) &&
+      shape.back() % (aliasedBytes / *bytes) == 0)
+    shape.back() = pn_model_row_stride(shape.back(), /*unit=*/1,
+                                       int32_t(*bytes), lineBytes);
   return MemRefType::get(shape, type.getElementType(), AffineMap(),
                          type.getMemorySpace());
 }

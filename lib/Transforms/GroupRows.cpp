@@ -28,6 +28,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/AffineValues.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -161,6 +162,19 @@ static bool matchRows(AffineForOp loop, RowNest &nest) {
 // Profitability
 //===----------------------------------------------------------------------===//
 
+/// The last index of an access is below it: rows may be further apart.
+static int64_t countColumns(const Access &access, MemRefType type) {
+  int64_t columns = type.getShape().back();
+  if (!access.isAffine())
+    return columns;
+  AffineExpr last = access.map.getAffineMap().getResults().back();
+  auto dim = dyn_cast<AffineDimExpr>(last);
+  if (!dim)
+    return columns;
+  Value index = access.map.getOperand(dim.getPosition());
+  return std::min(columns - 1, rangeOfValue(index).high) + 1;
+}
+
 /// Bytes that one row takes: a line of each buffer. None if not known.
 static std::optional<int64_t> countRowBytes(ArrayRef<Access> accesses) {
   llvm::SmallMapVector<Value, int64_t, 8> bytes;
@@ -174,7 +188,7 @@ static std::optional<int64_t> countRowBytes(ArrayRef<Access> accesses) {
         type.getShape().back() > mostBytes)
       return std::nullopt;
     int64_t &most = bytes[access.base];
-    most = std::max(most, type.getShape().back() * *element);
+    most = std::max(most, countColumns(access, type) * *element);
   }
   int64_t sum = 0;
   for (auto [base, size] : bytes)

@@ -497,7 +497,8 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     last one at a time: the two products and the softmax of attention hold a
     block of rows of the scores instead of all of them. Each nest keeps a loop
     over the rows of the block, so that its contraction can be packed and
-    blocked; buffers shrink to the rows of one block.
+    blocked; buffers shrink to the rows of one block, a line further apart where they
+    are whole KiB, of which a cache holds few at once.
 
     Before: `for b, i, j { S[b,i,j] = sum Q*K }  for b, i { softmax of S[b,i,:] }
              for b, i, e { O[b,i,e] = sum S*V }`

@@ -271,15 +271,6 @@ static std::optional<LoopEnd> getEnd(AffineForOp loop) {
   return LoopEnd{-1, loop.getUpperBoundOperands()[0]};
 }
 
-/// The size of a buffer's dimension.
-static LoopEnd getSize(Value memref, unsigned d) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.isDynamicDim(d))
-    return {type.getDimSize(d), {}};
-  // Sizes come first among the operands of an allocation.
-  return {-1, memref.getDefiningOp()->getOperand(type.getDynamicDimIndex(d))};
-}
-
 /// True if the bound is proven not to lie behind `size`.
 static bool isWithin(const Bound &bound, const LoopEnd &size) {
   if (!size.value)
@@ -310,13 +301,6 @@ static AffineForOp getRun(AffineMap map, ValueRange operands, unsigned d) {
   AffineForOp loop = dim ? getForInductionVarOwner(operands[dim.getPosition()])
                          : AffineForOp();
   return loop && getEnd(loop) ? loop : AffineForOp();
-}
-
-/// The same, if it sweeps the dimension.
-static AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d,
-                            Value memref) {
-  AffineForOp loop = getRun(map, operands, d);
-  return loop && *getEnd(loop) == getSize(memref, d) ? loop : AffineForOp();
 }
 
 /// The nest directly in `block` around `op`.
@@ -456,6 +440,7 @@ private:
   const char *visitCarried(AffineForOp column, unsigned i, AffineForOp nest);
   void visitOperation(Operation *op, AffineForOp column);
   HiddenValue lookup(Value value) const { return values.lookup(value); }
+  AffineForOp getSweep(AffineMap map, ValueRange operands, unsigned d) const;
   std::optional<SmallVector<Value>> getRows(Operation *access, unsigned dim,
                                             AffineForOp nest);
   void followRow(Operation *access, unsigned dim, AffineForOp nest);
@@ -477,6 +462,14 @@ private:
   DenseMap<Operation *, AffineForOp> rowLoops;
 };
 } // namespace
+
+/// The loop that an index stands for, if it goes over as many columns as the
+/// mask is put on.
+AffineForOp MaskAnalysis::getSweep(AffineMap map, ValueRange operands,
+                                   unsigned d) const {
+  AffineForOp loop = getRun(map, operands, d);
+  return loop && *getEnd(loop) == *getEnd(mask.column) ? loop : AffineForOp();
+}
 
 /// The variables that name the rows of an access, dimension by dimension; none
 /// unless each is a loop of the nest of its own.
@@ -630,7 +623,7 @@ const char *MaskAnalysis::visitStore(AffineStoreOp store, AffineForOp column,
     return "masked columns are stored in a buffer that is not private";
   auto [map, operands] = getPlace(store);
   for (unsigned d = 0; d != map.getNumResults(); ++d) {
-    if (getSweep(map, operands, d, memref) != column)
+    if (getSweep(map, operands, d) != column)
       continue;
     auto rows = getRows(store, d, nest);
     if (!rows)
@@ -696,8 +689,7 @@ const char *MaskAnalysis::visitColumn(AffineForOp column, AffineForOp nest) {
       if (found == buffers.end())
         continue;
       auto [map, operands] = getPlace(load);
-      if (getSweep(map, operands, found->second.dim, load.getMemRef()) !=
-          column)
+      if (getSweep(map, operands, found->second.dim) != column)
         return "masked columns are read out of order";
       followRow(load, found->second.dim, nest);
       values[load.getResult()] = found->second.value;
@@ -747,8 +739,7 @@ const char *MaskAnalysis::visitNest(AffineForOp nest) {
     if (known == buffers.end() || isa<AffineStoreOp>(access))
       return;
     auto [map, operands] = getPlace(access);
-    AffineForOp column =
-        getSweep(map, operands, known->second.dim, getMemRef(access));
+    AffineForOp column = getSweep(map, operands, known->second.dim);
     auto rows = getRows(access, known->second.dim, nest);
     if (!column || !nest->isAncestor(column) || !rows)
       why = "masked columns are read out of order";

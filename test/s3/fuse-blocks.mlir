@@ -648,3 +648,60 @@ func.func @near(%q: memref<4x32x16xf32>, %v: memref<4x32x16xf32>,
   }
   return
 }
+
+// 256 * 4 bytes are 16 lines of 64 bytes; 17 of them are 272 numbers.
+// CHECK-LABEL: func @spread
+//       CHECK: %[[S:.+]] = memref.alloc() : memref<32x272xf32>
+//       CHECK: affine.for %[[J:.+]] = 0 to 256 {
+//       CHECK: affine.store %{{.+}}, %[[S]][%{{.+}}, %[[J]]] : memref<32x272xf32>
+//       CHECK: return
+func.func @spread(%q: memref<4x96x16xf32>, %k: memref<4x256x16xf32>,
+                  %v: memref<4x256x16xf32>,
+                  %o: memref<4x96x16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<4x96x256xf32>
+  %p = memref.alloc() : memref<4x96x256xf32>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 256 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x96x16xf32>
+          %y = affine.load %k[%b, %j, %d] : memref<4x256x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x96x256xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      %l = affine.for %j = 0 to 256 iter_args(%c = %zero) -> f32 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x256xf32>
+        %t = arith.addf %c, %x : f32
+        affine.yield %t : f32
+      }
+      affine.for %j = 0 to 256 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x256xf32>
+        %t = arith.divf %x, %l : f32
+        affine.store %t, %p[%b, %i, %j] : memref<4x96x256xf32>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 256 iter_args(%c = %zero) -> f32 {
+          %x = affine.load %p[%b, %i, %j] : memref<4x96x256xf32>
+          %y = affine.load %v[%b, %j, %e] : memref<4x256x16xf32>
+          %m = arith.mulf %x, %y : f32
+          %t = arith.addf %c, %m : f32
+          affine.yield %t : f32
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x96x16xf32>
+      }
+    }
+  }
+  return
+}

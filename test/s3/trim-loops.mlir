@@ -6,10 +6,21 @@
 // columns in front these are left out too (@front); numbers of columns may be
 // unknown (@unknown, @unknown_front); guards of rows that
 // are masked as a whole, and sums that are divided behind the product, are seen
-// through (@guarded).
+// through (@guarded). Rows may be further apart than their columns take (ROOM).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | FileCheck %s
+// RUN: sed 's/memref<32x64xf32>/memref<32x80xf32>/' %s | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | FileCheck %s --check-prefix=ROOM
+
+// ROOM-LABEL: func @causal
+//       ROOM: memref.alloc() : memref<32x80xf32>
+//       ROOM: affine.for %{{.+}} = 0 to #[[END:.+]](%{{.+}}) {
+//       ROOM: affine.for %{{.+}} = 0 to #[[END]](%{{.+}}) iter_args
+//       ROOM: arith.maximumf
+//       ROOM: affine.for %{{.+}} = 0 to #[[END]](%{{.+}}) iter_args
+//       ROOM: math.exp
+//       ROOM: affine.for %{{.+}} = 0 to #[[END]](%{{.+}}) {
+//       ROOM: arith.divf
 
 // CHECK-DAG: #[[$END:.+]] = affine_map<(d0) -> (d0 * 32 + 32)>
 // CHECK-DAG: #[[$FIRST:.+]] = affine_map<(d0) -> (d0 * 32)>
