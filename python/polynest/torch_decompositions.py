@@ -1150,9 +1150,17 @@ def _angle(x):
 
 @_replaces(aten.roll.default)
 def _roll(x, shifts, dims=()):
-    if len(shifts) == len(dims) or len(dims) or x.numel() == 0:
+    if x.numel() == 0 or (dims and len(shifts) != len(dims)):
         return NotImplemented
-    return torch.roll(x.reshape(-1), shifts, [0]).view(x.shape)
+    if not dims:
+        return torch.roll(x.reshape(-1), shifts, [0]).view(x.shape)
+    from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+    # torch-mlir takes no shift that is further than the dimension is long.
+    sizes = [x.shape[d] for d in dims]
+    if all(guard_or_false(abs(s) <= n) for s, n in zip(shifts, sizes)):
+        return NotImplemented
+    return torch.roll(x, [s % n for s, n in zip(shifts, sizes)], dims)
 
 
 @_replaces(aten.gather.default)

@@ -316,6 +316,8 @@ case("sort", lambda x: torch.sort(x, 1), (5, 9))
 case("topk", lambda x: torch.topk(x, 3), (5, 9))
 case("flip", lambda x: x.flip(0, 2), (3, 4, 5))
 case("roll", lambda x: (x.roll(2, 0), x.roll((1, -2), (0, 1))), (5, 7))
+case("roll_past_the_end", lambda x: (x.roll(16, 1), x.roll((-11, 6), (0, 1)),
+     x.roll(36)), (5, 7))
 case("roll_into_row", lambda x: torch.cat([x[:1].roll(5, 1), x[1:]]),
      (2, 100))
 case("tril_triu", lambda x: (x.tril(), x.triu(1)), (5, 7))

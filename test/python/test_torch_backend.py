@@ -1221,6 +1221,16 @@ def test_joins_of_dynamic_sizes(name):
         assert got.shape == want.shape and torch.equal(got, want)
 
 
+def test_rolls_past_the_end_of_dynamic_sizes():
+    def function(x):
+        return x.roll(7), x.roll(-9, 0), x.roll(2, 0) * 2
+
+    g = compiled(function, dynamic=True)
+    for n in (12, 5, 7, 2, 30):
+        x = torch.arange(float(n))
+        same(g(x), function(x))
+
+
 def test_size_of_another_tensor():
     """A number that no dimension of the region's tensors shows."""
     function = compiled(
