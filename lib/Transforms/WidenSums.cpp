@@ -42,8 +42,9 @@ namespace {
 struct Sum {
   SmallVector<AffineForOp, 4> band;
   Operation *add = nullptr;
-  /// What is added: a product of these two, or the first alone.
-  Value left, right;
+  /// What is added: a product of these two, or the first alone. It may be a sum
+  /// that is widened, and another value then.
+  OpOperand *left = nullptr, *right = nullptr;
   /// The product, if it goes away.
   Operation *product = nullptr;
   bool subtracts = false;
@@ -68,21 +69,21 @@ static StringRef matchAddend(Sum &sum) {
       *carried.user_begin() != sum.add)
     return "the carried value is no sum";
   if (auto fma = dyn_cast<math::FmaOp>(sum.add)) {
-    sum.left = fma.getA();
-    sum.right = fma.getB();
+    sum.left = &fma->getOpOperand(0);
+    sum.right = &fma->getOpOperand(1);
     return fma.getC() == carried ? "" : "the carried value is no sum";
   }
   sum.subtracts = isa<arith::SubFOp>(sum.add);
   if (!isa<arith::AddFOp, arith::SubFOp>(sum.add) ||
       (sum.subtracts && sum.add->getOperand(0) != carried))
     return "the carried value is no sum";
-  Value addend = sum.add->getOperand(sum.add->getOperand(0) == carried ? 1 : 0);
-  sum.left = addend;
+  sum.left = &sum.add->getOpOperand(sum.add->getOperand(0) == carried ? 1 : 0);
+  Value addend = sum.left->get();
   auto product = addend.getDefiningOp<arith::MulFOp>();
   if (product && addend.hasOneUse() && product->getBlock() == inner.getBody()) {
     sum.product = product;
-    sum.left = product.getLhs();
-    sum.right = product.getRhs();
+    sum.left = &product->getOpOperand(0);
+    sum.right = &product->getOpOperand(1);
   }
   return "";
 }
@@ -137,9 +138,9 @@ static void widen(Sum &sum) {
   for (Operation &op : inner.getBody()->without_terminator())
     if (&op != sum.add && &op != sum.product)
       builder.clone(op, mapping);
-  auto extend = [&](Value value) -> Value {
+  auto extend = [&](OpOperand *operand) -> Value {
     return arith::ExtFOp::create(builder, loc, wide,
-                                 mapping.lookupOrDefault(value));
+                                 mapping.lookupOrDefault(operand->get()));
   };
   if (isa<math::FmaOp>(sum.add)) {
     carried = math::FmaOp::create(builder, loc, extend(sum.left),

@@ -1,13 +1,14 @@
 // Properties: sums of f16 and bf16 are carried in f32 through all their loops,
 // with exact products, and rounded once (@product, @fma, @difference); a product
-// that is used elsewhere keeps its rounding (@shared); a second run changes
-// nothing. As a whole, products of matrices in bf16 are then blocked, except
-// with strict numerics.
+// that is used elsewhere keeps its rounding (@shared); sums of sums take those
+// as they are rounded (@sums); a second run changes nothing. As a whole, products
+// of matrices in bf16 are then blocked, except with strict numerics.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-widen-sums))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-widen-sums))' | diff %t.once -
 // RUN: polynestc compile %s --stage s3 --target haswell | FileCheck %s --check-prefix=BLOCKED
 // RUN: polynestc compile %s --stage s3 --target haswell --numerics strict | FileCheck %s --check-prefix=STRICT
+// RUN: polynestc run %s --entry sums --check --reduction 15
 // RUN: polynestc run %s --entry matmul --check
 // RUN: polynestc run %s --entry matmul --check --numerics strict
 
@@ -86,6 +87,36 @@ func.func @shared(%x: memref<5xf16>, %y: memref<5xf16>,
     affine.yield %2 : f16
   }
   affine.store %s, %r[] : memref<f16>
+  return
+}
+
+// CHECK-LABEL: func @sums
+//       CHECK: arith.addf %{{.+}}, %{{.+}} : f32
+//       CHECK: %[[S:.+]] = arith.truncf %{{.+}} : f32 to f16
+//       CHECK: %[[W:.+]] = arith.extf %[[S]] : f16 to f32
+//  CHECK-NEXT: %[[N:.+]] = arith.addf %{{.+}}, %[[W]] : f32
+//  CHECK-NEXT: affine.yield %[[N]] : f32
+//       CHECK: %[[T:.+]] = arith.truncf %{{.+}} : f32 to f16
+//       CHECK: %[[V:.+]] = arith.extf %[[T]] : f16 to f32
+//       CHECK: arith.mulf %[[V]], %{{.+}} : f32
+func.func @sums(%x: memref<5xf16>, %r: memref<f16> {polynest.result}) {
+  %z = arith.constant 1.0 : f16
+  %s = affine.for %i = 0 to 5 iter_args(%a = %z) -> f16 {
+    %0 = affine.load %x[%i] : memref<5xf16>
+    %1 = arith.addf %a, %0 : f16
+    affine.yield %1 : f16
+  }
+  %t = affine.for %i = 0 to 5 iter_args(%a = %z) -> f16 {
+    %1 = arith.addf %a, %s : f16
+    affine.yield %1 : f16
+  }
+  %u = affine.for %i = 0 to 5 iter_args(%a = %z) -> f16 {
+    %0 = affine.load %x[%i] : memref<5xf16>
+    %1 = arith.mulf %t, %0 : f16
+    %2 = arith.addf %a, %1 : f16
+    affine.yield %2 : f16
+  }
+  affine.store %u, %r[] : memref<f16>
   return
 }
 
