@@ -750,11 +750,26 @@ static Value decomposeBitcast(OpBuilder &b, tensor::BitcastOp op) {
       });
 }
 
+/// True if what is put together has no elements whatever its dimension `dim`.
+static bool isEmptyAcross(tensor::ConcatOp concat) {
+  auto isEmpty = [&](Type type) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    return llvm::is_contained(shape.take_front(concat.getDim()), 0) ||
+           llvm::is_contained(shape.drop_front(concat.getDim() + 1), 0);
+  };
+  return isEmpty(concat.getType()) ||
+         llvm::any_of(concat.getInputs().getTypes(), isEmpty);
+}
+
 /// The values of an operation's results by upstream's own decomposition.
 static FailureOr<SmallVector<Value>> decomposeUpstream(IRRewriter &b,
                                                        Operation *op) {
   if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
     // Slices of no elements at the end of a tensor do not verify.
+    ReifiedRankedShapedTypeDims sizes;
+    if (isEmptyAcross(concat) && succeeded(concat.reifyResultShapes(b, sizes)))
+      return SmallVector<Value>{makeEmpty(
+          b, op->getLoc(), sizes[0], cast<RankedTensorType>(concat.getType()))};
     SmallVector<Value> parts =
         llvm::filter_to_vector(concat.getInputs(), [&](Value part) {
           auto type = cast<RankedTensorType>(part.getType());

@@ -4,7 +4,7 @@
 // the same ones not (@halves); other
 // padding tests the index (@mirror); map is a generic that reads its output
 // (@map); named integer division keeps its guards (@divide); concat is
-// insertions (@concat); indices of gather and scatter are asserted (@gather,
+// insertions (@concat), or nothing (@nothing); indices of gather and scatter are asserted (@gather,
 // @scatter); reshapes are views (@reshape); splat, generate and bitcast are
 // fills and generics (@make); pack tests and unpack divides (@pack, @unpack);
 // frees are dropped (@free); slices that drop some sizes of 1 and keep others
@@ -145,6 +145,18 @@ func.func @concat(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<5xf32> {
   %r = tensor.concat dim(0) %x, %y
     : (tensor<3xf32>, tensor<2xf32>) -> tensor<5xf32>
   return %r : tensor<5xf32>
+}
+
+// CHECK-LABEL: func @nothing
+//  CHECK-SAME: (%[[X:.+]]: tensor<?x0xf32>, %[[Y:.+]]: tensor<2x0xf32>)
+//       CHECK: %[[N:.+]] = tensor.dim %[[X]]
+//       CHECK: %[[S:.+]] = affine.apply #{{.+}}()[%[[N]]]
+//  CHECK-NEXT: %[[E:.+]] = tensor.empty(%[[S]]) : tensor<?x0xf32>
+//  CHECK-NEXT: return %[[E]]
+func.func @nothing(%x: tensor<?x0xf32>, %y: tensor<2x0xf32>) -> tensor<?x0xf32> {
+  %r = tensor.concat dim(0) %x, %y
+    : (tensor<?x0xf32>, tensor<2x0xf32>) -> tensor<?x0xf32>
+  return %r : tensor<?x0xf32>
 }
 
 // CHECK-LABEL: func @gather
