@@ -5,7 +5,8 @@
 // in one conversion. What needs a conversion of its own goes first, and only
 // where there is any of it: math, and vectors of several dimensions, masks and
 // slices of vectors. What is read of a descriptor made in the same function is
-// then what was put there, and descriptors that nobody needs are gone.
+// then what was put there, and descriptors that nobody needs are gone. Bits are
+// stored as bytes.
 // Legal always: the patterns are those of the upstream passes, one after the
 // other they do the same.
 // Profitable: each upstream pass legalizes every operation, and puts casts
@@ -73,6 +74,29 @@ static void foldDescriptors(ModuleOp module) {
   eraseDead(unread);
 }
 
+/// A bit as the byte that it is in memory.
+static Value makeByte(OpBuilder &builder, Location loc, Value bit) {
+  Type type = builder.getI8Type();
+  auto low = bit.getDefiningOp<LLVM::TruncOp>();
+  if (!low || low.getArg().getType() != type)
+    return LLVM::ZExtOp::create(builder, loc, type, bit);
+  Value one = LLVM::ConstantOp::create(builder, loc, type, 1);
+  return LLVM::AndOp::create(builder, loc, low.getArg(), one);
+}
+
+/// Stores bits as bytes. LLVM 22 stores lanes of bytes together, as one vector,
+/// but makes their bits by shifts of masks, for which its propagation of copies
+/// may ask for a copy that x86 has not: that ends the process.
+static void storeBitsAsBytes(ModuleOp module) {
+  module.walk([](LLVM::StoreOp store) {
+    if (!store.getValue().getType().isInteger(1))
+      return;
+    OpBuilder builder(store);
+    store.getValueMutable().assign(
+        makeByte(builder, store.getLoc(), store.getValue()));
+  });
+}
+
 static bool isFlat(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return !vector || vector.getRank() == 1;
@@ -135,6 +159,7 @@ struct ConvertToLlvmPass : impl::ConvertToLlvmBase<ConvertToLlvmPass> {
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     foldDescriptors(module);
+    storeBitsAsBytes(module);
     ++numApplied;
   }
 };

@@ -528,7 +528,8 @@ def ConvertToLlvm : Pass<"polynest-convert-to-llvm", "mlir::ModuleOp"> {
     conversion, with the patterns of the upstream passes. Where there are
     operations of `math`, or vectors that are not of one dimension, masks or
     slices of them, the upstream passes for these run before it. Fields of
-    descriptors that are made and read in one function are then read directly.
+    descriptors that are made and read in one function are then read directly,
+    and bits are stored as bytes.
 
     Before: `%y = arith.addi %x, %c : index`
     After:  `%y = llvm.add %x, %c : i64`

@@ -2,7 +2,8 @@
 // and flat vectors (@flat, @calls, @allocates); what it would not take goes
 // through upstream's passes first: math with an intrinsic and without one
 // (@math), vectors of two dimensions, masks and slices (@wide, @mask, @slice).
-// Nothing but the LLVM dialect is left.
+// Bits are stored as bytes, those made of one as what it was (@bits). Nothing but
+// the LLVM dialect is left.
 // RUN: polynest-opt %s --polynest-convert-to-llvm --reconcile-unrealized-casts | FileCheck %s --implicit-check-not=builtin.unrealized --implicit-check-not=func.func --implicit-check-not=arith. --implicit-check-not=memref. --implicit-check-not=vector.
 // RUN: polynest-opt %s --polynest-convert-to-llvm --polynest-convert-to-llvm --reconcile-unrealized-casts | FileCheck %s
 
@@ -44,6 +45,19 @@ func.func @allocates(%n: index) -> f32 {
   %c = arith.constant 0 : index
   %v = memref.load %m[%c] : memref<?xf32>
   return %v : f32
+}
+
+// CHECK-LABEL: llvm.func @bits
+//       CHECK: %[[WIDE:.+]] = llvm.zext %{{.+}} : i1 to i8
+//       CHECK: llvm.store %[[WIDE]], {{.+}} : i8, !llvm.ptr
+//       CHECK: %[[ONE:.+]] = llvm.mlir.constant(1 : i8) : i8
+//       CHECK: %[[LOW:.+]] = llvm.and %{{.+}}, %[[ONE]] : i8
+//       CHECK: llvm.store %[[LOW]], {{.+}} : i8, !llvm.ptr
+func.func @bits(%m: memref<4xi1>, %bit: i1, %byte: i8, %i: index) {
+  memref.store %bit, %m[%i] : memref<4xi1>
+  %low = arith.trunci %byte : i8 to i1
+  memref.store %low, %m[%i] : memref<4xi1>
+  return
 }
 
 // CHECK-LABEL: llvm.func @math
