@@ -8,7 +8,7 @@ What is no function's body, such as a table, has no switch.
 
 Which fault is on is the soft limit of bytes in message queues
 (RLIMIT_MSGQUEUE): processes inherit it whatever becomes of their environment,
-and nothing here uses such queues.
+which some tests empty, and nothing here uses such queues.
 """
 import re
 import zlib
