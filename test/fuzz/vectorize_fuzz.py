@@ -294,6 +294,15 @@ class Nest:
         self.constants.add(bound)
         return "%%k%d" % bound
 
+    def upper_bound(self, first, trips, step):
+        """Where such a loop ends, as a number and as its text: this number or
+        a size."""
+        bound = first + trips * step - (self.rng.randrange(step) if trips else 0)
+        if self.static or self.rng.random() < 0.3:
+            return bound, str(bound)
+        self.dims.append(bound)
+        return bound, "%%n%d" % (len(self.dims) - 1)
+
     def loop(self, depth, ivs, levels):
         rng = self.rng
         if levels == 1 and rng.random() < 0.3:
@@ -302,19 +311,13 @@ class Nest:
         trips = rng.choice(SIZES if levels == 1 or rng.random() < 0.3 else SMALL)
         first = rng.choice([0, 0, 0, 1, 3])
         step = rng.choice([1, 1, 1, 1, 2, 3])
-        bound = first + trips * step - (rng.randrange(step) if trips else 0)
+        bound, upper = self.upper_bound(first, trips, step)
         iv = "%%i%d" % depth + "_%d" % self.count
         self.count += 1
         last = first + max(0, trips - 1) * step
-        if self.static or rng.random() < 0.3:
-            upper = str(bound)
-        else:
-            dim = "%%n%d" % len(self.dims)
-            self.dims.append(bound)
-            upper = dim
-            if rng.random() < 0.2:
-                upper = "min affine_map<(d0)[s0] -> (s0, %d)>(%s)[%s]" % (
-                    bound + rng.choice([0, 5, 32]), "%c0", dim)
+        if upper[0] == "%" and rng.random() < 0.2:
+            upper = "min affine_map<(d0)[s0] -> (s0, %d)>(%s)[%s]" % (
+                bound + rng.choice([0, 5, 32]), "%c0", upper)
         is_tiled = rng.random() < 0.15 and "min" not in upper
         if is_tiled:
             # A tile loop around, as tiling leaves it.
@@ -350,12 +353,7 @@ class Nest:
         rng = self.rng
         trips, first = rng.choice(SIZES), rng.choice([0, 0, 0, 1, 3])
         step = rng.choice([1] * 8 + [2])
-        bound = first + trips * step - (rng.randrange(step) if trips else 0)
-        if self.static or rng.random() < 0.3:
-            upper = str(bound)
-        else:
-            upper = "%%n%d" % len(self.dims)
-            self.dims.append(bound)
+        _, upper = self.upper_bound(first, trips, step)
         number = self.count
         self.count += 1
         iv = "%%i%d_%d" % (depth, number)
