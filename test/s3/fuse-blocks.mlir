@@ -8,7 +8,9 @@
 // what is left (@dynamic); buffers of other sizes keep places of their own
 // (@sizes). Of a convolution whose channels are its rows, blocks are of these: a loop
 // over its columns is not taken (@columns). Buffers that would just fit have short
-// blocks (@near). Indices are computed beside their uses (@window).
+// blocks (@near). Indices are computed beside their uses (@window). Rows of whole
+// KiB are a line further apart (@spread), but for elements larger than that
+// (@vectors).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=16}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-blocks{cache-size-kib=1048576}))' | FileCheck %s --check-prefix=LARGE
@@ -700,6 +702,61 @@ func.func @spread(%q: memref<4x96x16xf32>, %k: memref<4x256x16xf32>,
           affine.yield %t : f32
         }
         affine.store %r, %o[%b, %i, %e] : memref<4x96x16xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @vectors
+//       CHECK: memref.alloc() : memref<32x2xvector<512xf32>>
+//       CHECK: return
+!kib2 = vector<512xf32>
+func.func @vectors(%q: memref<4x96x16x!kib2>, %k: memref<4x2x16x!kib2>,
+                   %v: memref<4x2x16x!kib2>,
+                   %o: memref<4x96x16x!kib2> {polynest.result}) {
+  %zero = arith.constant dense<0.0> : !kib2
+  %s = memref.alloc() : memref<4x96x2x!kib2>
+  %p = memref.alloc() : memref<4x96x2x!kib2>
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %j = 0 to 2 {
+        %r = affine.for %d = 0 to 16 iter_args(%c = %zero) -> !kib2 {
+          %x = affine.load %q[%b, %i, %d] : memref<4x96x16x!kib2>
+          %y = affine.load %k[%b, %j, %d] : memref<4x2x16x!kib2>
+          %m = arith.mulf %x, %y : !kib2
+          %t = arith.addf %c, %m : !kib2
+          affine.yield %t : !kib2
+        }
+        affine.store %r, %s[%b, %i, %j] : memref<4x96x2x!kib2>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      %l = affine.for %j = 0 to 2 iter_args(%c = %zero) -> !kib2 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x2x!kib2>
+        %t = arith.addf %c, %x : !kib2
+        affine.yield %t : !kib2
+      }
+      affine.for %j = 0 to 2 {
+        %x = affine.load %s[%b, %i, %j] : memref<4x96x2x!kib2>
+        %t = arith.divf %x, %l : !kib2
+        affine.store %t, %p[%b, %i, %j] : memref<4x96x2x!kib2>
+      }
+    }
+  }
+  affine.for %b = 0 to 4 {
+    affine.for %i = 0 to 96 {
+      affine.for %e = 0 to 16 {
+        %r = affine.for %j = 0 to 2 iter_args(%c = %zero) -> !kib2 {
+          %x = affine.load %p[%b, %i, %j] : memref<4x96x2x!kib2>
+          %y = affine.load %v[%b, %j, %e] : memref<4x2x16x!kib2>
+          %m = arith.mulf %x, %y : !kib2
+          %t = arith.addf %c, %m : !kib2
+          affine.yield %t : !kib2
+        }
+        affine.store %r, %o[%b, %i, %e] : memref<4x96x16x!kib2>
       }
     }
   }
