@@ -1173,15 +1173,14 @@ void NestFuser::shrinkBuffers() {
         alloc->getBlock()->findAncestorOpInBlock(*shrink->block->getParentOp());
     bool onStack = stackBytes[root] + shrink->bytes <= limits.stackBytes;
     uint64_t &used = (onStack ? stackBytes : otherBytes)[root];
-    used += shrink->bytes;
-    if (!onStack && used > limits.cacheBytes) {
-      used -= shrink->bytes;
+    if (!onStack && used + shrink->bytes > limits.cacheBytes) {
       ++counters.declined;
       remark(RemarkKind::Declined, alloc.getLoc(), passName,
              "buffer of one iteration does not fit the cache")
           << arg("bytes", shrink->bytes);
       continue;
     }
+    used += shrink->bytes;
     remark(RemarkKind::Applied, alloc.getLoc(), passName, "buffer shrunk")
         << arg("bytes", shrink->bytes)
         << arg("bytes-before", getBufferBytes(alloc.getType()).value_or(0))
