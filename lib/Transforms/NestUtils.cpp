@@ -89,7 +89,6 @@ static bool isDefinedInside(Value value, Operation *root) {
 // Comparing accesses
 //===----------------------------------------------------------------------===//
 
-/// True if the constant ranges of some index do not overlap.
 bool haveDisjointRanges(const Access &a, const Access &b) {
   auto rangesA = getConstantRange(a), rangesB = getConstantRange(b);
   for (auto [x, y] : llvm::zip_equal(rangesA, rangesB))

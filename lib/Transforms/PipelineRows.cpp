@@ -123,9 +123,7 @@ static bool isStreaming(AffineForOp loop) {
   uint64_t bytes = 0;
   for (auto store : loop.getBody()->getOps<vector::StoreOp>())
     if (store.getNontemporal())
-      bytes += uint64_t(
-          store.getVectorType().getNumElements() *
-          getElementBytes(store.getVectorType().getElementType()).value_or(0));
+      bytes += uint64_t(getElementBytes(store.getVectorType()).value_or(0));
   return saturatingMultiply(bytes, estimateTrips(loop)) >= leastBytes;
 }
 
