@@ -32,6 +32,7 @@ import gc
 import logging
 import math
 import operator
+import os
 import threading
 import time
 import weakref
@@ -582,7 +583,7 @@ def _settling(function: Callable, lazy: Sequence[int]) -> Callable:
 # -- garbage --------------------------------------------------------------------
 
 _COMPILING_LOCK = threading.Lock()
-_COMPILING = 0  # how many compile now
+_COMPILING: list[int] = []  # the threads that compile now
 _COLLECTS = False  # whether Python did before
 
 
@@ -591,19 +592,36 @@ def _without_collector() -> Iterator[None]:
     """Python collects no garbage meanwhile. The nodes of graphs are so many new
     objects that it would look through all it has, with PyTorch loaded for 0.25 s;
     behind it, only the new ones have to be."""
-    global _COMPILING, _COLLECTS
+    global _COLLECTS
     with _COMPILING_LOCK:
-        if _COMPILING == 0:
+        if not _COMPILING:
             _COLLECTS = gc.isenabled()
             gc.disable()
-        _COMPILING += 1
+        _COMPILING.append(threading.get_ident())
     try:
         yield
     finally:
         with _COMPILING_LOCK:
-            _COMPILING -= 1
-            if _COMPILING == 0 and _COLLECTS:
+            _COMPILING.remove(threading.get_ident())
+            if not _COMPILING and _COLLECTS:
                 gc.enable()
+
+
+def _go_on_in_child() -> None:
+    """A forked child has none of the other threads that compiled."""
+    compiling = len(_COMPILING)
+    own = threading.get_ident()
+    _COMPILING[:] = [thread for thread in _COMPILING if thread == own]
+    if compiling and not _COMPILING and _COLLECTS:
+        gc.enable()
+    _COMPILING_LOCK.release()
+
+
+os.register_at_fork(
+    before=_COMPILING_LOCK.acquire,
+    after_in_parent=_COMPILING_LOCK.release,
+    after_in_child=_go_on_in_child,
+)
 
 
 # -- from a graph to something callable ---------------------------------------------------

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The torch.compile backend: views, aliases, sizes, training, fallbacks."""
 
+import contextlib
 import copy
 import gc
 import math
+import os
+import threading
 
 import pytest
 
@@ -1309,3 +1312,38 @@ def test_collector_rests_while_graphs_compile(collects, monkeypatch):
         (gc.enable if before else gc.disable)()
     assert torch.equal(out, x * 3)
     assert seen == [False, collects, collects]
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_collector_of_a_forked_child(compiles):
+    """Where another thread compiles, a child has a collector all the same, but
+    none until what it compiles itself is done."""
+    inside, done = threading.Event(), threading.Event()
+
+    def compile_meanwhile():
+        with torch_backend._without_collector():
+            inside.set()
+            done.wait()
+
+    assert gc.isenabled()
+    other = threading.Thread(target=compile_meanwhile)
+    other.start()
+    inside.wait()
+    with contextlib.ExitStack() as own:
+        if compiles:
+            own.enter_context(torch_backend._without_collector())
+        pid = os.fork()
+        if pid == 0:
+            good = False
+            try:
+                good = gc.isenabled() != compiles
+                own.close()
+                good = good and gc.isenabled()
+            finally:
+                os._exit(0 if good else 1)
+    collects = gc.isenabled()
+    done.set()
+    other.join()
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert not collects and gc.isenabled()
