@@ -21,9 +21,8 @@ made of, element by element, such as that of logits theirs.
 
 from __future__ import annotations
 
-from typing import Any
-
 import collections
+from typing import Any, Iterable
 
 import torch
 import torch.fx
@@ -50,10 +49,8 @@ def _copy_written(graph: torch.fx.Graph, forward_results: int) -> None:
     }
     if not written:
         return
-    needed: set[Any] = set(output.args[0][forward_results:])
-    for node in reversed(graph.nodes):
-        if node in needed:
-            needed.update(node.all_input_nodes)
+    results = output.args[0][forward_results:]
+    needed = _needed(n for n in results if isinstance(n, torch.fx.Node))
     for node in graph.find_nodes(op="placeholder"):
         if node.meta.get("desc") in written and node in needed:
             for copy in _copies(node):
@@ -180,15 +177,15 @@ def _heir(source: torch.fx.Node) -> torch.fx.Node | None:
             ):
                 heirs.append(node)
     for node in heirs:
-        if readers <= _needed(node) and _feeds_products(node):
+        if readers <= _needed([node]) and _feeds_products(node):
             return node
     return None
 
 
-def _needed(node: torch.fx.Node) -> set[torch.fx.Node]:
-    """The node and all that it is computed from."""
-    needed = {node}
-    work = [node]
+def _needed(nodes: Iterable[torch.fx.Node]) -> set[torch.fx.Node]:
+    """The nodes and all that they are computed from."""
+    needed = set(nodes)
+    work = [*needed]
     while work:
         for source in work.pop().all_input_nodes:
             if source not in needed:
