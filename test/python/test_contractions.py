@@ -399,6 +399,26 @@ func.func @f(%a: {a}, %b: {b}) -> {c} {{
                 assert (abs(got - exact) <= bound).all(), (target, m)
 
 
+def one_result(text, target, inputs, counts):
+    """What the program gives, to the bit, with each of these numbers of threads."""
+    before = threads.thread_count()
+    with Context() as context:
+        program = Program(
+            contraction_fuzz.compile_for(context, text, target, Options())
+        )
+        results = []
+        try:
+            for count in counts:
+                threads.set_thread_count(count)
+                results.append(program(*inputs))
+        finally:
+            threads.set_thread_count(before)
+    first = results[0]
+    for other in results[1:]:
+        assert first.tobytes() == other.tobytes(), target
+    return first
+
+
 def test_parts_of_a_reduction():
     """Parts do not depend on the number of threads, and leave nothing out; a sum
     of zeros keeps its sign."""
@@ -426,19 +446,7 @@ func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>,
         exact = z + x.astype(np.float64) @ finite
         bound = 1e-5 * (abs(x) @ abs(finite) + 1)
         for target in contraction_fuzz.runnable_targets():
-            with Context() as context:
-                program = Program(
-                    contraction_fuzz.compile_for(context, text, target, Options())
-                )
-                results = []
-                before = threads.thread_count()
-                for count in (1, 2, 3):
-                    threads.set_thread_count(count)
-                    results.append(program(x, y, z))
-                threads.set_thread_count(before)
-            first = results[0]
-            for other in results[1:]:
-                assert first.tobytes() == other.tobytes(), target
+            first = one_result(text, target, (x, y, z), (1, 2, 3))
             assert first[3, 7] == 0 and np.signbit(first[3, 7]), target
             assert np.isnan(first[3, 5]) and np.isinf(first[4, 5]), target
             assert (abs(first - exact) <= bound)[:, keep].all(), target
@@ -499,18 +507,7 @@ func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{lies}xf32>,
     exact = np.maximum(known @ finite + z, 0)
     bound = 1e-5 * (abs(known) @ abs(finite) + 1)
     for target in contraction_fuzz.runnable_targets():
-        with Context() as context:
-            program = Program(
-                contraction_fuzz.compile_for(context, text, target, Options())
-            )
-            results = []
-            before = threads.thread_count()
-            for count in (1, 3):
-                threads.set_thread_count(count)
-                results.append(program(x, y, z))
-            threads.set_thread_count(before)
-        first, other = results
-        assert first.tobytes() == other.tobytes(), target
+        first = one_result(text, target, (x, y, z), (1, 3))
         assert np.isnan(first[2]).all(), target
         rows = np.arange(m) != 2
         assert np.isinf(first[rows, n - 1]).all(), target
