@@ -1794,14 +1794,22 @@ void Emitter::askForOperands(Value row, Value column) {
     applies.push_back(op);
     return op.getResult();
   };
-  int64_t line = machine.lineBytes * 8 / type.getIntOrFloatBitWidth();
+  // Elements in a line of each operand, which may be of another type.
+  auto lines = llvm::map_to_vector(
+      decision.farOperands, [&](AffineLoadOp load) -> int64_t {
+        int64_t bytes = getElementBytes(load.getType()).value_or(1);
+        return std::max<int64_t>(machine.lineBytes / bytes, 1);
+      });
+  int64_t shortest = *llvm::min_element(lines);
   for (int64_t r = 0; r < openRows; ++r) {
     openPoint(decision.rows, apply(row, r));
-    for (int64_t j = 0; j < decision.plan.tile.nr; j += line) {
+    for (int64_t j = 0; j < decision.plan.tile.nr; j += shortest) {
       pointOf[decision.columns.onlyLoop().loop] = apply(column, j);
       IRMapping mapping =
           mapIvs({&decision.batch, &decision.rows, &decision.columns});
-      for (AffineLoadOp load : decision.farOperands) {
+      for (auto [load, line] : llvm::zip_equal(decision.farOperands, lines)) {
+        if (j % line != 0)
+          continue;
         auto [map, operands] = compose(load.getAffineMap(),
                                        lookUp(mapping, load.getMapOperands()));
         AffinePrefetchOp::create(builder, loc, load.getMemRef(), map, operands,
