@@ -49,10 +49,8 @@ static int64_t floorDivide(int64_t a, int64_t b) {
   return q - (a % b < 0);
 }
 
-/// Range of `expr` given those of its operands, dimensions before symbols.
-static IntegerRange
-rangeOfExpr(AffineExpr expr, unsigned numDims,
-            llvm::function_ref<IntegerRange(unsigned)> leaf) {
+IntegerRange rangeOfExpr(AffineExpr expr, unsigned numDims,
+                         llvm::function_ref<IntegerRange(unsigned)> leaf) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return makeRange(constant.getValue(), constant.getValue());
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -70,8 +68,12 @@ rangeOfExpr(AffineExpr expr, unsigned numDims,
       rhs.low <= 0)
     return unknownRange();
   int64_t by = rhs.low;
-  if (expr.getKind() == AffineExprKind::Mod)
-    return {0, by - 1};
+  if (expr.getKind() == AffineExprKind::Mod) {
+    int64_t times = floorDivide(lhs.low, by);
+    if (times != floorDivide(lhs.high, by))
+      return {0, by - 1};
+    return add(lhs, makeRange(-__int128(times) * by, -__int128(times) * by));
+  }
   if (expr.getKind() == AffineExprKind::FloorDiv)
     return {floorDivide(lhs.low, by), floorDivide(lhs.high, by)};
   return {-floorDivide(-lhs.low, by), -floorDivide(-lhs.high, by)};

@@ -59,6 +59,12 @@ private:
   unsigned depth = 0;
 };
 
+/// The range of an expression, given those of its operands by number, symbols
+/// behind `numDims` dimensions. That of an affine expression of single numbers
+/// is one number.
+IntegerRange rangeOfExpr(mlir::AffineExpr expr, unsigned numDims,
+                         llvm::function_ref<IntegerRange(unsigned)> leaf);
+
 /// The range of an index value from its definition: constants, sizes, and
 /// induction variables of affine loops with bounded bounds.
 IntegerRange rangeOfValue(mlir::Value value);

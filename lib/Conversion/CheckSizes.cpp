@@ -26,6 +26,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/AffineValues.h"
 #include "Analysis/Sizes.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -453,71 +454,31 @@ static double weigh(AffineExpr expr, ArrayRef<Extent> loops) {
   return left;
 }
 
-namespace {
-/// The least and the largest value.
-struct Range {
-  int64_t low, high;
-};
-} // namespace
-
-/// What the values of the index over a box of loops lie in, of which a box of
-/// one point is exact; nothing for an index that is not affine.
-static std::optional<Range> rangeOf(AffineExpr expr, ArrayRef<Range> box) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return Range{constant.getValue(), constant.getValue()};
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return box[dim.getPosition()];
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  std::optional<Range> left, right;
-  if (!binary || !(left = rangeOf(binary.getLHS(), box)) ||
-      !(right = rangeOf(binary.getRHS(), box)))
-    return std::nullopt;
-  if (binary.getKind() == AffineExprKind::Add)
-    return Range{left->low + right->low, left->high + right->high};
-  int64_t factor = right->low;
-  if (factor != right->high ||
-      (binary.getKind() != AffineExprKind::Mul && factor <= 0))
-    return std::nullopt;
-  switch (binary.getKind()) {
-  case AffineExprKind::Mul:
-    return factor < 0 ? Range{left->high * factor, left->low * factor}
-                      : Range{left->low * factor, left->high * factor};
-  case AffineExprKind::FloorDiv:
-    return Range{llvm::divideFloorSigned(left->low, factor),
-                 llvm::divideFloorSigned(left->high, factor)};
-  case AffineExprKind::CeilDiv:
-    return Range{llvm::divideCeilSigned(left->low, factor),
-                 llvm::divideCeilSigned(left->high, factor)};
-  default:
-    int64_t times = llvm::divideFloorSigned(left->low, factor);
-    if (times != llvm::divideFloorSigned(left->high, factor))
-      return Range{0, factor - 1};
-    return Range{left->low - times * factor, left->high - times * factor};
-  }
-}
-
 /// An index outside of [0, `size`) that the loops reach, if there is one;
 /// failure where that is not decided.
 static FailureOr<std::optional<int64_t>>
 findOutside(AffineExpr expr, ArrayRef<Extent> loops, int64_t size) {
-  SmallVector<SmallVector<Range>> boxes(1);
+  auto rangeOver = [&](ArrayRef<IntegerRange> box) {
+    return rangeOfExpr(expr, box.size(), [&](unsigned i) { return box[i]; });
+  };
+  SmallVector<SmallVector<IntegerRange>> boxes(1);
   for (auto [i, count] : llvm::enumerate(loops))
     boxes[0].push_back({0, expr.isFunctionOfDim(i) ? count.dim - 1 : 0});
   for (unsigned count = 0; !boxes.empty(); ++count) {
-    SmallVector<Range> box = boxes.pop_back_val();
-    std::optional<Range> range = rangeOf(expr, box);
-    if (!range || count == kMostBoxes)
+    SmallVector<IntegerRange> box = boxes.pop_back_val();
+    IntegerRange range = rangeOver(box);
+    if (!range.isBounded() || count == kMostBoxes)
       return failure();
-    if (range->low >= 0 && range->high < size)
+    if (range.low >= 0 && range.high < size)
       continue;
-    auto *longest = llvm::max_element(box, [](const Range &a, const Range &b) {
-      return a.high - a.low < b.high - b.low;
-    });
-    if (range->high < 0 || range->low >= size ||
-        longest->low == longest->high) {
-      for (Range &loop : box)
+    auto *longest = llvm::max_element(
+        box, [](const IntegerRange &a, const IntegerRange &b) {
+          return a.high - a.low < b.high - b.low;
+        });
+    if (range.high < 0 || range.low >= size || longest->low == longest->high) {
+      for (IntegerRange &loop : box)
         loop.high = loop.low;
-      return std::optional<int64_t>(rangeOf(expr, box)->low);
+      return std::optional<int64_t>(rangeOver(box).low);
     }
     int64_t middle = longest->low + (longest->high - longest->low) / 2;
     int64_t high = std::exchange(longest->high, middle);
@@ -599,10 +560,6 @@ LogicalResult SizeChecks::requireEnd(Operation *op, AffineExpr expr,
 LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
                                         ArrayRef<int> ways,
                                         ArrayRef<Extent> loops, Extent size) {
-  if (llvm::any_of(loops, [](Extent count) {
-        return count.isConstant() && count.dim <= 0;
-      }))
-    return success();
   SmallVector<unsigned> dims;
   for (unsigned i = 0; i < loops.size(); ++i)
     if (expr.isFunctionOfDim(i))
@@ -648,12 +605,9 @@ LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
 /// remainder.
 LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
                                         ArrayRef<Extent> loops, Extent size) {
-  bool isKnown = size.isConstant();
-  for (Extent count : loops) {
-    isKnown &= count.isConstant();
-    if (count.isConstant() && count.dim <= 0)
-      return success();
-  }
+  bool isKnown = size.isConstant() && llvm::all_of(loops, [](Extent count) {
+                   return count.isConstant();
+                 });
   StringRef name = op->getName().getStringRef();
   if (isKnown && weigh(expr, loops) <= kLargestIndex) {
     FailureOr<std::optional<int64_t>> found =
@@ -703,6 +657,10 @@ LogicalResult SizeChecks::visit(linalg::LinalgOp op) {
       return success();
     loops.push_back(group.front());
   }
+  if (llvm::any_of(loops, [](Extent count) {
+        return count.isConstant() && count.dim <= 0;
+      }))
+    return success();
   for (const Place &window : windows) {
     SmallVector<int> ways(loops.size(), 0);
     if (failed(followLoops(window.expr, 1, ways)
