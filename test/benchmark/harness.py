@@ -53,6 +53,16 @@ def keep_memory():
         libc.mallopt(-1, (1 << 31) - 1)  # M_TRIM_THRESHOLD
 
 
+def need_calls():
+    """A build of the library alone has no calls in C: behind large arrays, which
+    leave nothing of the interpreter in the caches, others take 5 to 10 us more."""
+    from polynest import _capi
+
+    if _capi.calls_module() is None:
+        raise SystemExit(f"{_capi.CALLS_NAME} is not built: no times of calls "
+                         "from Python without it")
+
+
 def line_zeros(shape, dtype):
     """Zeros that begin at a cache line, as arrays that torch allocates do; NumPy's
     own begin 16 bytes into one. Touched."""
