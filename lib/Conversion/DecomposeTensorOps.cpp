@@ -96,13 +96,6 @@ static bool isPartOfWork(Operation *op) {
          hidesIntegerDivision(op) || isLargeSplat(op);
 }
 
-/// True if the slice drops dimensions of size 1 and keeps others: which ones, a
-/// memref's strides do not always tell.
-static bool isAmbiguous(ArrayRef<int64_t> sizes, int64_t keptRank) {
-  int64_t dropped = int64_t(sizes.size()) - keptRank;
-  return dropped > 0 && llvm::count(sizes, 1) > dropped;
-}
-
 /// True if the region computes scalars only and may stand in a linalg.generic.
 static bool computesScalars(Region &region) {
   return !region
@@ -643,54 +636,6 @@ static Value decomposeGenerate(OpBuilder &b, tensor::GenerateOp op) {
       });
 }
 
-/// Groups of dimensions that become one each: every kept dimension with dropped
-/// ones around it.
-static SmallVector<ReassociationIndices>
-groupsOf(ArrayRef<int64_t> sizes,
-         const llvm::SmallDenseSet<unsigned> &dropped) {
-  SmallVector<ReassociationIndices> groups;
-  ReassociationIndices leading;
-  for (unsigned i = 0; i < sizes.size(); ++i) {
-    if (dropped.contains(i) && !groups.empty()) {
-      groups.back().push_back(i);
-    } else {
-      leading.push_back(i);
-      if (!dropped.contains(i))
-        groups.push_back(std::exchange(leading, {}));
-    }
-  }
-  return groups;
-}
-
-/// As a slice of full rank, of which dimensions are dropped then.
-static Value decomposeExtract(OpBuilder &b, tensor::ExtractSliceOp op) {
-  auto dropped =
-      computeRankReductionMask(op.getStaticSizes(), op.getType().getShape());
-  if (!dropped)
-    return {};
-  Value full = tensor::ExtractSliceOp::create(
-      b, op.getLoc(), op.getSource(), op.getMixedOffsets(), op.getMixedSizes(),
-      op.getMixedStrides());
-  return tensor::CollapseShapeOp::create(
-      b, op.getLoc(), op.getType(), full,
-      groupsOf(op.getStaticSizes(), *dropped));
-}
-
-static Value decomposeInsert(OpBuilder &b, tensor::InsertSliceOp op) {
-  RankedTensorType type = op.getSourceType();
-  auto dropped = computeRankReductionMask(op.getStaticSizes(), type.getShape());
-  if (!dropped)
-    return {};
-  auto fullType =
-      RankedTensorType::get(op.getStaticSizes(), type.getElementType());
-  Value full = tensor::ExpandShapeOp::create(
-      b, op.getLoc(), fullType, op.getSource(),
-      groupsOf(op.getStaticSizes(), *dropped), op.getMixedSizes());
-  return tensor::InsertSliceOp::create(b, op.getLoc(), full, op.getDest(),
-                                       op.getMixedOffsets(), op.getMixedSizes(),
-                                       op.getMixedStrides());
-}
-
 /// As one dimension, then as the result's: both reshapes are views.
 static Value decomposeReshape(OpBuilder &b, tensor::ReshapeOp op) {
   Location loc = op.getLoc();
@@ -818,8 +763,6 @@ static Value decomposeOurs(OpBuilder &b, Operation *op) {
       .Case([&](tensor::GenerateOp o) { return decomposeGenerate(b, o); })
       .Case([&](tensor::ReshapeOp o) { return decomposeReshape(b, o); })
       .Case([&](tensor::BitcastOp o) { return decomposeBitcast(b, o); })
-      .Case([&](tensor::ExtractSliceOp o) { return decomposeExtract(b, o); })
-      .Case([&](tensor::InsertSliceOp o) { return decomposeInsert(b, o); })
       .Case([&](linalg::PackOp o) { return decomposePack(b, o); })
       .Case([&](linalg::UnPackOp o) { return decomposeUnPack(b, o); })
       .Default([](Operation *) { return Value(); });
@@ -867,20 +810,6 @@ struct DecomposeTensorOpsPass
         ++numDeclined;
       else
         work.push_back(op);
-    });
-    if (failed(decomposeAll(work)))
-      return signalPassFailure();
-    // Those that decompositions made, too.
-    work.clear();
-    getOperation()->walk([&](Operation *op) {
-      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-        if (isAmbiguous(slice.getStaticSizes(), slice.getType().getRank()))
-          work.push_back(op);
-      } else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op)) {
-        if (isAmbiguous(slice.getStaticSizes(),
-                        slice.getSourceType().getRank()))
-          work.push_back(op);
-      }
     });
     if (failed(decomposeAll(work)))
       return signalPassFailure();

@@ -243,6 +243,30 @@ def DescribeEntries : Pass<"polynest-describe-entries", "mlir::ModuleOp"> {
   ];
 }
 
+def SettleViews : Pass<"polynest-settle-views"> {
+  let summary = "Give slices and reshapes of tensors one meaning";
+  let description = [{
+    A slice that drops some dimensions of size 1 and keeps others that are, or
+    turn out to be, of size 1 too becomes one of full rank and a reshape: once
+    sizes are known MLIR drops the first ones of size 1, and takes dropped
+    dimensions of memrefs from strides. A `tensor.collapse_shape` that joins a
+    dimension of size 0 with one of unknown size becomes an empty tensor, as its
+    form on memrefs is refused. Idempotent. Runs before sizes are folded, and again
+    where that has made more of them known.
+
+    Before: `tensor.extract_slice %x[0, 0, 2] [%n, %m, 1] ... to tensor<?x?xf32>`
+    After:  one `to tensor<?x?x1xf32>`, then
+            `tensor.collapse_shape ... [[0], [1, 2]]`.
+    Declines: slices that can be read in one way, and other reshapes.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Views rewritten">,
+    Statistic<"numDeclined", "num-declined", "Views left as they are">
+  ];
+}
+
 def SplitInits : Pass<"polynest-split-inits"> {
   let summary = "Give every overwritten tensor its own initial value";
   let description = [{
@@ -389,9 +413,7 @@ def DecomposeTensorOps : Pass<"polynest-decompose-tensor-ops"> {
     bitcast become fills, slices, reshapes and generics. A `tensor.pad` with one
     value is a fill with the source inserted, behind the `tensor.expand_shape` of
     its result where that splits other dimensions than are padded; with a computed
-    value it is one generic that tests the index. `bufferization.dealloc_tensor` is dropped. A
-    slice that drops some dimensions of size 1 and keeps others is one of full
-    rank and a reshape: MLIR takes dropped dimensions of memrefs from strides.
+    value it is one generic that tests the index. `bufferization.dealloc_tensor` is dropped.
 
     Before: `%r = tensor.pad %x low[1] high[2] {... tensor.yield %c ...}`
     After:  `%f = linalg.fill ins(%c) outs(%empty)`, then

@@ -7,8 +7,7 @@
 // insertions (@concat), or nothing (@nothing); indices of gather and scatter are asserted (@gather,
 // @scatter); reshapes are views (@reshape); splat, generate and bitcast are
 // fills and generics (@make); pack tests and unpack divides (@pack, @unpack);
-// frees are dropped (@free); slices that drop some sizes of 1 and keep others
-// are of full rank (@ones), all others stay (@whole).
+// frees are dropped (@free).
 // RUN: polynest-opt %s --polynest-decompose-tensor-ops --canonicalize --cse --polynest-verify-stage=stage=input | FileCheck %s
 // RUN: polynest-opt %s --polynest-decompose-tensor-ops > %t.once
 // RUN: polynest-opt %t.once --polynest-decompose-tensor-ops | diff %t.once -
@@ -263,32 +262,4 @@ func.func @constant() -> (tensor<64xindex>, tensor<65xf32>) {
   %a = arith.constant dense<3> : tensor<64xindex>
   %b = arith.constant dense<1.5> : tensor<65xf32>
   return %a, %b : tensor<64xindex>, tensor<65xf32>
-}
-
-// CHECK-LABEL: func @ones
-//  CHECK-SAME: (%[[X:.+]]: tensor<1x?x1x4xf32>, %[[N:.+]]: index, %[[S:.+]]: tensor<1x?xf32>
-//       CHECK: %[[F:.+]] = tensor.extract_slice %[[X]][0, 1, 0, 2] [1, %[[N]], 1, 1] [1, 1, 1, 1] : tensor<1x?x1x4xf32> to tensor<1x?x1x1xf32>
-//       CHECK: tensor.collapse_shape %[[F]] {{\[\[}}0], [1, 2, 3]] : tensor<1x?x1x1xf32> into tensor<1x?xf32>
-//       CHECK: %[[E:.+]] = tensor.expand_shape %[[S]] {{\[\[}}0], [1, 2, 3]] output_shape [1, %[[N]], 1, 1]
-//       CHECK: tensor.insert_slice %[[E]] into %[[X]][0, 0, 0, 3] [1, %[[N]], 1, 1] [1, 1, 1, 1] : tensor<1x?x1x1xf32> into tensor<1x?x1x4xf32>
-func.func @ones(%x: tensor<1x?x1x4xf32>, %n: index, %s: tensor<1x?xf32>)
-    -> (tensor<1x?xf32>, tensor<1x?x1x4xf32>) {
-  %a = tensor.extract_slice %x[0, 1, 0, 2] [1, %n, 1, 1] [1, 1, 1, 1]
-    : tensor<1x?x1x4xf32> to tensor<1x?xf32>
-  %r = tensor.insert_slice %s into %x[0, 0, 0, 3] [1, %n, 1, 1] [1, 1, 1, 1]
-    : tensor<1x?xf32> into tensor<1x?x1x4xf32>
-  return %a, %r : tensor<1x?xf32>, tensor<1x?x1x4xf32>
-}
-
-// CHECK-LABEL: func @whole
-//   CHECK-NOT: _shape
-//       CHECK: return
-func.func @whole(%x: tensor<3x5x1x4xf32>) -> (tensor<3x5x4xf32>, tensor<3x1x1x4xf32>, tensor<f32>) {
-  %a = tensor.extract_slice %x[0, 0, 0, 0] [3, 5, 1, 4] [1, 1, 1, 1]
-    : tensor<3x5x1x4xf32> to tensor<3x5x4xf32>
-  %b = tensor.extract_slice %x[0, 2, 0, 0] [3, 1, 1, 4] [1, 1, 1, 1]
-    : tensor<3x5x1x4xf32> to tensor<3x1x1x4xf32>
-  %c = tensor.extract_slice %x[0, 2, 0, 0] [1, 1, 1, 1] [1, 1, 1, 1]
-    : tensor<3x5x1x4xf32> to tensor<f32>
-  return %a, %b, %c : tensor<3x5x4xf32>, tensor<3x1x1x4xf32>, tensor<f32>
 }
