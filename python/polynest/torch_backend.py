@@ -495,12 +495,15 @@ class Runner:
             _element_name(dtype), sizes, self.pools(dtype, sizes)
         )
 
-    def pools(self, dtype: torch.dtype, sizes: Sequence[int]) -> bool:
-        """Whether a result comes out of the recycling pool."""
+    def pools(
+        self, dtype: torch.dtype, sizes: Sequence[int], in_c: bool = False
+    ) -> bool:
+        """Whether a result comes out of the recycling pool. In C that is quicker
+        than torch.empty_strided, which reads its arguments as Python's objects."""
         count = math.prod(sizes)
         pooled = self._results == "pool" or (
             self._results == "auto"
-            and count * dtype.itemsize >= POOL_FROM_BYTES
+            and (in_c or count * dtype.itemsize >= POOL_FROM_BYTES)
         )
         return pooled and count > 0
 
@@ -1487,7 +1490,7 @@ def _in_c(
     for result, (_, sizes, _) in zip(
         runner.lowered.results, signature.results
     ):
-        if runner.pools(result.dtype, sizes):
+        if runner.pools(result.dtype, sizes, in_c=True):
             results.append((_element_name(result.dtype), sizes))
         else:
             shape = (sizes, tuple(_row_major(sizes)))

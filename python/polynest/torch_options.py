@@ -68,7 +68,7 @@ OPTIONS = {
     "results": Option(
         "auto",
         "where results live: pool, memory that is used again, torch, PyTorch's "
-        "own, or auto, the pool for large ones",
+        "own, or auto, the pool where that is quicker",
         ("auto", "pool", "torch"),
     ),
 }

@@ -103,6 +103,20 @@ def test_results_keep_their_memory():
     assert pool_bytes() == before
 
 
+@pytest.mark.parametrize("sizes", [(), (1,), (3, 5)], ids=str)
+def test_small_results_come_from_the_pool(sizes):
+    call = built_in_c(lambda x: x + 1, torch.ones(sizes))
+    before = pool_bytes()
+    kept = [call(torch.full(sizes, float(i)))[0] for i in range(9)]
+    elements = kept[0].numel()
+    assert pool_bytes() >= before + 9 * 4 * elements
+    for i, result in enumerate(kept):
+        assert torch.equal(result, torch.full(sizes, i + 1.0))
+        assert result.untyped_storage().nbytes() == 4 * elements
+    del kept, result
+    assert pool_bytes() == before
+
+
 def test_errors_are_raised():
     a, b = torch.tensor([7, 8]), torch.tensor([2, 3])
     call = built_in_c(lambda a, b: a // b, a, b)
