@@ -15,11 +15,13 @@
 // sizes. What is moved to the start is pure and depends on arguments alone. A
 // window that certainly ends outside, or an index that leaves 64 bits, is an
 // error. Profitable always: the alternative is reading what is not the
-// argument's. Limits: index maps that neither rise nor fall with each loop, as
-// sums of multiples and quotients do, are checked where all loops are known, by
-// halves of these, and declined where some are not, or where that takes too
-// long, as are functions that are no entry, which have no status to return. Of
-// a slice, constants are checked, not offsets and sizes that are computed.
+// argument's. Index maps that neither rise nor fall with each loop, as
+// sums of multiples and quotients do, are checked by halves of loops that are
+// known, and by running through what the loops would read in each call where
+// some are not, where that takes too long, and where a size is not as large as
+// such a map could get. Limits: functions that are no entry have no status to
+// return, and are declined. Of a slice, constants are checked, not offsets and
+// sizes that are computed.
 // Cost: linear in the operations and their operands' dimensions, times the
 // length of the chains of views and loops behind a size, which is bounded.
 //===----------------------------------------------------------------------===//
@@ -59,8 +61,9 @@ static constexpr unsigned kMostBoxes = 1 << 14;
 
 /// Indices stay below, half of what a word holds.
 static constexpr double kLargestIndex = double(int64_t(1) << 62);
-/// Loops that run end below 2^47, the bytes of an address space; an index of at
-/// most this weight then stays below `kLargestIndex`.
+/// Loops that run end below 2^47, the bytes of an address space.
+static constexpr int64_t kLongestLoop = int64_t(1) << 47;
+/// An index of at most this weight then stays below `kLargestIndex`.
 static constexpr double kSmallWeight = double(1 << 15);
 
 namespace {
@@ -242,6 +245,8 @@ private:
   LogicalResult requireWindow(Operation *op, AffineExpr expr,
                               ArrayRef<int> ways, ArrayRef<Extent> loops,
                               Extent size);
+  LogicalResult requireWord(Operation *op, AffineExpr expr,
+                            ArrayRef<unsigned> dims, ArrayRef<Extent> loops);
   LogicalResult requireEnd(Operation *op, AffineExpr expr, ArrayRef<int> ways,
                            bool highest, ArrayRef<unsigned> dims,
                            ArrayRef<Extent> loops, Extent size,
@@ -555,27 +560,27 @@ LogicalResult SizeChecks::requireEnd(Operation *op, AffineExpr expr,
   return success();
 }
 
-/// All values of `expr` lie in [0, `size`), unless some loop is empty. Errors
-/// are what is certain to go wrong.
-LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
-                                        ArrayRef<int> ways,
-                                        ArrayRef<Extent> loops, Extent size) {
+/// The loops that the index depends on.
+static SmallVector<unsigned> findLoops(AffineExpr expr, unsigned numLoops) {
   SmallVector<unsigned> dims;
-  for (unsigned i = 0; i < loops.size(); ++i)
+  for (unsigned i = 0; i < numLoops; ++i)
     if (expr.isFunctionOfDim(i))
       dims.push_back(i);
-  bool isStatic =
-      llvm::all_of(dims, [&](unsigned dim) { return loops[dim].isConstant(); });
-  // One place that no loop moves is read if there is any iteration at all.
-  if (dims.empty())
-    llvm::append_range(dims, llvm::seq<unsigned>(0, loops.size()));
+  return dims;
+}
 
-  std::string name = op->getName().getStringRef().str();
-  std::string wraps = "sizes do not fit: an index of " + name +
+/// No part of the index leaves a word, unless one of `dims` is empty.
+LogicalResult SizeChecks::requireWord(Operation *op, AffineExpr expr,
+                                      ArrayRef<unsigned> dims,
+                                      ArrayRef<Extent> loops) {
+  std::string wraps = "sizes do not fit: an index of " +
+                      op->getName().getStringRef().str() +
                       " is too large for a word of 64 bits";
   double weight = weigh(expr, loops);
   if (weight > kLargestIndex)
     return op->emitError(wraps);
+  bool isStatic =
+      llvm::all_of(dims, [&](unsigned dim) { return loops[dim].isConstant(); });
   if (!isStatic && weight > kSmallWeight)
     emitUnlessEmpty(op, dims, loops, {Value(), 0}, wraps,
                     [&](OpBuilder &builder, Location loc, ValueRange ends,
@@ -591,8 +596,22 @@ LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
                                                    arith::CmpIPredicate::sle,
                                                    largest, limit);
                     });
+  return success();
+}
 
-  std::string where = "sizes do not fit: what " + name + " reads lies ";
+/// All values of `expr` lie in [0, `size`), unless some loop is empty. Errors
+/// are what is certain to go wrong.
+LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
+                                        ArrayRef<int> ways,
+                                        ArrayRef<Extent> loops, Extent size) {
+  SmallVector<unsigned> dims = findLoops(expr, loops.size());
+  // One place that no loop moves is read if there is any iteration at all.
+  if (dims.empty())
+    llvm::append_range(dims, llvm::seq<unsigned>(0, loops.size()));
+  if (failed(requireWord(op, expr, dims, loops)))
+    return failure();
+  std::string where = "sizes do not fit: what " +
+                      op->getName().getStringRef().str() + " reads lies ";
   if (failed(requireEnd(op, expr, ways, /*highest=*/false, dims, loops,
                         {Value(), 0},
                         where + "below the start of " + describe(size))))
@@ -601,15 +620,74 @@ LogicalResult SizeChecks::requireWindow(Operation *op, AffineExpr expr,
                     where + "past the end of " + describe(size));
 }
 
+/// True for sums of multiples, remainders and quotients by positive constants.
+static bool isComputable(AffineExpr expr) {
+  if (!expr.isPureAffine())
+    return false;
+  bool computable = true;
+  expr.walk([&](AffineExpr part) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(part);
+    if (binary && binary.getKind() != AffineExprKind::Add &&
+        binary.getKind() != AffineExprKind::Mul)
+      computable &= cast<AffineConstantExpr>(binary.getRHS()).getValue() > 0;
+  });
+  return computable;
+}
+
+/// Whether all values that the index takes over loops of these sizes lie in
+/// [0, `size`), found by computing them until one does not.
+static Value walkLoops(OpBuilder &builder, Location loc, AffineExpr expr,
+                       ArrayRef<unsigned> dims, ValueRange counts, Value size,
+                       unsigned numLoops) {
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
+  Value total = one;
+  for (Value count : counts)
+    total = arith::MulIOp::create(builder, loc, total, count);
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange{zero.getType(), yes.getType()},
+      ValueRange{zero, yes},
+      [&](OpBuilder &inner, Location at, ValueRange state) {
+        Value more = arith::CmpIOp::create(inner, at, arith::CmpIPredicate::slt,
+                                           state[0], total);
+        Value go = arith::AndIOp::create(inner, at, more, state[1]);
+        scf::ConditionOp::create(inner, at, go, state);
+      },
+      [&](OpBuilder &inner, Location at, ValueRange state) {
+        SmallVector<Value> point(numLoops, zero);
+        Value rest = state[0];
+        for (auto [dim, count] : llvm::zip_equal(dims, counts)) {
+          point[dim] = arith::RemUIOp::create(inner, at, rest, count);
+          rest = arith::DivUIOp::create(inner, at, rest, count);
+        }
+        Value index = affine::expandAffineExpr(inner, at, expr, point, {});
+        // Below zero is above all sizes.
+        Value inside = arith::CmpIOp::create(
+            inner, at, arith::CmpIPredicate::ult, index, size);
+        Value next = arith::AddIOp::create(inner, at, state[0], one);
+        scf::YieldOp::create(inner, at, ValueRange{next, inside});
+      });
+  return loop.getResult(1);
+}
+
 /// As `requireWindow`, of an index that goes both ways with a loop, or is a
 /// remainder.
 LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
                                         ArrayRef<Extent> loops, Extent size) {
-  bool isKnown = size.isConstant() && llvm::all_of(loops, [](Extent count) {
-                   return count.isConstant();
-                 });
   StringRef name = op->getName().getStringRef();
-  if (isKnown && weigh(expr, loops) <= kLargestIndex) {
+  SmallVector<unsigned> dims = findLoops(expr, loops.size());
+  if (!isComputable(expr)) {
+    ++unknown;
+    remark(RemarkKind::Declined, op->getLoc(), kPass,
+           "an index cannot be computed")
+        << arg("op", name);
+    return success();
+  }
+  if (failed(requireWord(op, expr, dims, loops)))
+    return failure();
+  auto isConstant = [](Extent extent) { return extent.isConstant(); };
+  if (isConstant(size) && llvm::all_of(loops, isConstant)) {
     FailureOr<std::optional<int64_t>> found =
         findOutside(expr, loops, size.dim);
     if (succeeded(found) && !*found)
@@ -619,10 +697,40 @@ LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
              << name << " reads lies outside of " << describe(size)
              << ", at index " << **found;
   }
-  ++unknown;
-  remark(RemarkKind::Declined, op->getLoc(), kPass,
-         "an index goes both ways with a loop, or is a remainder")
-      << arg("op", name);
+  IntegerRange range =
+      rangeOfExpr(expr, loops.size(), [&](unsigned i) -> IntegerRange {
+        return {0, isConstant(loops[i]) ? loops[i].dim - 1 : kLongestLoop};
+      });
+  bool mayFit = range.isBounded() && range.low >= 0;
+  if (mayFit && isConstant(size) && range.high < size.dim)
+    return success();
+  SmallVector<Extent> extents = {size};
+  for (unsigned dim : dims)
+    extents.push_back(loops[dim]);
+  emit(op, extents,
+       "sizes do not fit: what " + name + " reads lies outside of " +
+           describe(size),
+       [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
+         auto walk = [&](OpBuilder &inner) {
+           return walkLoops(inner, loc, expr, dims, values.drop_front(),
+                            values[0], loops.size());
+         };
+         if (!mayFit)
+           return walk(builder);
+         // Sizes that hold all that the index could be need no loop.
+         Value high = arith::ConstantIndexOp::create(builder, loc, range.high);
+         Value fits = arith::CmpIOp::create(
+             builder, loc, arith::CmpIPredicate::slt, high, values[0]);
+         return scf::IfOp::create(
+                    builder, loc, fits,
+                    [&](OpBuilder &inner, Location at) {
+                      scf::YieldOp::create(inner, at, fits);
+                    },
+                    [&](OpBuilder &inner, Location at) {
+                      scf::YieldOp::create(inner, at, walk(inner));
+                    })
+             .getResult(0);
+       });
   return success();
 }
 

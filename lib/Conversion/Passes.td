@@ -318,7 +318,9 @@ def CheckSizes : Pass<"polynest-check-sizes", "mlir::ModuleOp"> {
     `cf.assert`: at the start of the entry if the sizes come from arguments
     alone, else in front of the operation. Static sizes cost nothing: a window
     or a slice that certainly reaches past either end, or whose index leaves 64
-    bits, is an error.
+    bits, is an error. An index that goes both ways with a loop, or is a remainder,
+    is computed for each point, in each call, where sizes are not known and what is
+    read is not as large as it could get.
 
     Before: `linalg.add ins(%x, %y : memref<?xf32>, memref<?xf32>) ...`
     After:  `%e = arith.cmpi eq, %dim_x, %dim_y  cf.assert %e, "sizes differ:
@@ -327,7 +329,8 @@ def CheckSizes : Pass<"polynest-check-sizes", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::arith::ArithDialect",
                            "mlir::cf::ControlFlowDialect",
-                           "mlir::memref::MemRefDialect"];
+                           "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Assertions emitted">,
     Statistic<"numDeclined", "num-declined",

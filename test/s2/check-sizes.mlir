@@ -9,7 +9,8 @@
 // were joined (@parts, @joined), of numbers of any width (@words); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
 // moves is there, or nothing runs (@place); what a slice at a constant place reads is
-// there (@slices).
+// there (@slices); a remainder needs no check where nothing it can be is too large
+// (@rest), else it is compared with that, and computed point by point (@short).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
 
 // CHECK-LABEL: func @add
@@ -351,5 +352,47 @@ func.func @slices(%x: memref<?xf32>, %n: index) attributes {polynest.entry} {
     : memref<?xf32> to memref<0xf32, strided<[2], offset: 3>>
   %some = memref.subview %x[%n] [4] [2]
     : memref<?xf32> to memref<4xf32, strided<[2], offset: ?>>
+  return
+}
+
+// CHECK-LABEL: func @rest
+//   CHECK-NOT: cf.assert
+//       CHECK: linalg.generic
+func.func @rest(%x: memref<4xf32>, %r: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 mod 4)>,
+                                   affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]}
+      ins(%x : memref<4xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func @short
+//  CHECK-SAME: (%[[X:.+]]: memref<?xf32>, %[[R:.+]]: memref<?x5xf32> {
+//   CHECK-DAG: %[[M:.+]] = memref.dim %[[X]],
+//   CHECK-DAG: %[[N:.+]] = memref.dim %[[R]],
+//       CHECK: %[[F:.+]] = arith.cmpi slt, %c6{{.*}}, %[[M]]
+//       CHECK: %[[C:.+]] = scf.if %[[F]] -> (i1)
+//  CHECK-NEXT: scf.yield %[[F]]
+//       CHECK: %[[A:.+]] = arith.muli %{{.+}}, %[[N]]
+//       CHECK: %[[T:.+]] = arith.muli %[[A]], %c5
+//       CHECK: scf.while
+//       CHECK: arith.cmpi slt, %{{.+}}, %[[T]]
+//       CHECK: arith.cmpi ult, %{{.+}}, %[[M]]
+//       CHECK: cf.assert %[[C]], "sizes do not fit: what linalg.generic reads lies outside of dimension 0 of input 0"
+//   CHECK-NOT: cf.assert
+//       CHECK: linalg.generic
+func.func @short(%x: memref<?xf32>, %r: memref<?x5xf32> {polynest.result})
+    attributes {polynest.entry} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ((d0 + d1) mod 7)>,
+                                   affine_map<(d0, d1) -> (d0, d1)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?xf32>) outs(%r : memref<?x5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
   return
 }
