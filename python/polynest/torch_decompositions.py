@@ -1102,6 +1102,61 @@ def _split_with_sizes(x, sizes, dim=0):
     return out
 
 
+# -- slices that are written -----------------------------------------------------------
+
+
+def _check_slice(src, shape) -> None:
+    """Raises as eager does where a slice of this shape gets another one's values:
+    neither the meta kernel nor the reference looks. Two sizes that only calls know
+    are compared in each call."""
+    from torch.fx.experimental.symbolic_shapes import guard_or_true
+
+    if src.dim() == len(shape) and all(
+        not (isinstance(n, int) or isinstance(size, int))
+        or guard_or_true(n == size)
+        for n, size in zip(src.shape, shape)
+    ):
+        return
+    raise RuntimeError(
+        "expected src to have a size equal to the slice of self. "
+        f"src size = {list(src.shape)}, slice size = {list(shape)}"
+    )
+
+
+@_replaces(aten.slice_scatter.default)
+def _slice_scatter(x, src, dim=0, start=None, end=None, step=1):
+    dim = dim % x.dim()
+    size = x.size(dim)
+    ends = []
+    for place in (0 if start is None else start, size if end is None else end):
+        if isinstance(place, int) and place < 0:
+            place = place + size
+        ends.append(torch.sym_max(torch.sym_min(place, size), 0))
+    length = torch.sym_max(ends[1] - ends[0] + step - 1, 0) // step
+    _check_slice(src, (*x.shape[:dim], length, *x.shape[dim + 1 :]))
+    return NotImplemented
+
+
+@_replaces(aten.select_scatter.default)
+def _select_scatter(x, src, dim, index):
+    from torch.fx.experimental.symbolic_shapes import guard_or_true
+
+    dim = dim % x.dim()
+    size = x.size(dim)
+    if not (guard_or_true(-size <= index) and guard_or_true(index < size)):
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size "
+            f"{list(x.shape)} at dimension {dim}"
+        )
+    _check_slice(src, (*x.shape[:dim], *x.shape[dim + 1 :]))
+    places = torch.arange(size, device=x.device)
+    places = places.view([-1 if d == dim else 1 for d in range(x.dim())])
+    place = index + size if isinstance(index, int) and index < 0 else index
+    return torch.where(
+        places == place, src.to(x.dtype).unsqueeze(dim).expand(x.shape), x
+    )
+
+
 # -- copies of views, and other small ones -------------------------------------------
 
 for _name in (

@@ -400,3 +400,44 @@ def test_attention_is_laid_out_like_its_query(name, gradients):
         assert torch.allclose(h, w, atol=1e-5)
         assert h.stride() == w.stride()
     assert left() == set(), torch_backend.report()
+
+
+SCATTERS = {
+    "one_row": (lambda x, y: torch.slice_scatter(x, y, 0, 2, 6), (8, 3), (1, 3)),
+    "no_place": (lambda x, y: torch.slice_scatter(x, y, 0, 2, 6), (2, 3), (1, 3)),
+    "long": (lambda x, y: torch.slice_scatter(x, y, 0, -4, None), (8, 3), (5, 3)),
+    "steps": (lambda x, y: torch.slice_scatter(x, y, 0, 0, None, 2), (5, 3), (2, 3)),
+    "one_column": (lambda x, y: torch.slice_scatter(x, y, 0, 2), (5, 3), (3, 1)),
+    "past_end": (lambda x, y: torch.select_scatter(x, y, 0, 5), (5, 3), (3,)),
+    "before": (lambda x, y: torch.select_scatter(x, y, 0, -6), (5, 3), (3,)),
+    "one_number": (lambda x, y: torch.select_scatter(x, y, 0, 1), (5, 3), (1,)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", SCATTERS)
+def test_slices_of_another_size_are_errors(name, dynamic):
+    """Also where neither eager's meta kernel nor its decomposition looks."""
+    function, *shapes = SCATTERS[name]
+    inputs = [torch.randn(shape) for shape in shapes]
+    with pytest.raises((RuntimeError, IndexError)):
+        function(*inputs)
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="polynest", dynamic=dynamic)
+    with pytest.raises((RuntimeError, IndexError)):
+        compiled(*inputs)
+
+
+def test_slices_of_constant_rows_meet_other_sizes():
+    rows = torch.randn(4, 3)
+
+    def function(x):
+        return torch.slice_scatter(x, rows, 0, -6, -2) + 1
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="polynest", dynamic=True)
+    for length in (8, 9, 6):
+        x = torch.randn(length, 3)
+        torch.testing.assert_close(compiled(x), function(x))
+    with pytest.raises(RuntimeError):
+        compiled(torch.randn(5, 3))
