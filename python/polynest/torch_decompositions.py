@@ -789,9 +789,15 @@ def _length(d, p, dim):
 def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     # Eager sums low precision up in f32, and rounds once.
     wanted = dtype or x.dtype
-    if not (_is_low(x) or wanted in _LOW_PRECISION) or x.is_complex():
+    if x.is_complex():
         return NotImplemented
     wide = torch.float32 if wanted in _LOW_PRECISION else wanted
+    if ord == 2:
+        # torch-mlir would take a power of each element.
+        x = x.to(wide)
+        return torch.sqrt((x * x).sum(dim, keepdim=keepdim)).to(wanted)
+    if not (_is_low(x) or wanted in _LOW_PRECISION):
+        return NotImplemented
     out = aten.linalg_vector_norm.default(x.to(wide), ord, dim, keepdim)
     return out.to(wanted)
 

@@ -326,6 +326,28 @@ def test_results_whose_strides_differ_from_what_was_said():
     assert torch.equal(made, x[:, :1].expand(2, 3))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_norms_square_and_take_no_powers(dtype, tmp_path):
+    inf, nan = math.inf, math.nan
+    edges = torch.tensor(
+        [[0.0, -0.0], [inf, 1], [nan, 2], [1e-30, 1e-30], [-inf, nan]], dtype=dtype)
+    for norm in (
+        lambda x: torch.linalg.vector_norm(x, dim=-1),
+        lambda x: torch.linalg.vector_norm(x, dim=(0, 1), keepdim=True),
+        lambda x: torch.linalg.vector_norm(x, dtype=torch.float64),
+        lambda x: torch.nn.functional.normalize(x, dim=-1),
+    ):
+        for x in (edges, torch.randn(7, 33, dtype=dtype), edges[:0], edges[:, :0]):
+            have, want = compiled(norm)(x), norm(x)
+            assert have.dtype == want.dtype and have.shape == want.shape
+            assert torch.allclose(have, want, rtol=1e-6, equal_nan=True)
+    torch._dynamo.reset()
+    torch.compile(lambda x: torch.nn.functional.normalize(x, dim=-1),
+                  backend="polynest", options={"dump": str(tmp_path)})(edges)
+    (text,) = tmp_path.glob("**/s2.mlir")
+    assert "math.powf" not in text.read_text()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_norms_of_low_precision_are_summed_in_f32(dtype):
     x = torch.full((50, 3), 3000.0).to(dtype)
