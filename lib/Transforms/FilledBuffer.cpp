@@ -5,7 +5,9 @@
 
 #include "Analysis/Access.h"
 #include "Transforms/NestUtils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::affine;
@@ -89,6 +91,27 @@ bool comesBehind(Operation *op, const FilledBuffer &buffer) {
   Operation *root = buffer.root;
   Operation *place = root->getBlock()->findAncestorOpInBlock(*op);
   return place && place != root && root->isBeforeInBlock(place);
+}
+
+void computeAt(const FilledBuffer &buffer, ArrayRef<Operation *> slice,
+               AffineLoadOp load) {
+  OpBuilder builder(load);
+  SmallVector<OpFoldResult> operands = getAsOpFoldResult(load.getMapOperands());
+  IRMapping mapping;
+  // What comes from outside is there as it is.
+  Value stored = AffineStoreOp(buffer.store).getValueToStore();
+  if (!AffineForOp(buffer.root).isDefinedOutsideOfLoop(stored))
+    for (auto [loop, d] : llvm::zip_equal(buffer.loops, buffer.dimOf))
+      mapping.map(AffineForOp(loop).getInductionVar(),
+                  getValueOrCreateConstantIndexOp(
+                      builder, load.getLoc(),
+                      makeComposedFoldedAffineApply(
+                          builder, load.getLoc(),
+                          load.getAffineMap().getSubMap(d), operands)));
+  for (Operation *op : slice)
+    builder.clone(*op, mapping);
+  load.replaceAllUsesWith(mapping.lookupOrDefault(stored));
+  load.erase();
 }
 
 } // namespace polynest

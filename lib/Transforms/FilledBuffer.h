@@ -38,6 +38,13 @@ bool findSweeps(FilledBuffer &buffer);
 /// True if `op` runs when the buffer is filled.
 bool comesBehind(mlir::Operation *op, const FilledBuffer &buffer);
 
+/// Replaces the load, which has to come behind, by the element's computation:
+/// a copy of `slice`, all that computes the stored value inside of the nest,
+/// operands before users. Needs what findSweeps finds.
+void computeAt(const FilledBuffer &buffer,
+               llvm::ArrayRef<mlir::Operation *> slice,
+               mlir::affine::AffineLoadOp load);
+
 } // namespace polynest
 
 #endif // POLYNEST_TRANSFORMS_FILLEDBUFFER_H

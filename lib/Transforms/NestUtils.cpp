@@ -356,6 +356,13 @@ uint64_t estimateCycles(Block *block) {
   return total;
 }
 
+bool computesFunctions(AffineForOp loop) {
+  return !holdsLoops(loop.getBody()) &&
+         llvm::any_of(*loop.getBody(), [](Operation &op) {
+           return estimateCycles(&op) >= heavyCycles;
+         });
+}
+
 unsigned countOperations(Operation *root) {
   unsigned count = 0;
   root->walk([&](Operation *) { ++count; });

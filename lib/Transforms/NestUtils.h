@@ -162,6 +162,10 @@ double countPoints(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
 uint64_t estimateCycles(mlir::Operation *op);
 /// Of all operations of a block.
 uint64_t estimateCycles(mlir::Block *block);
+/// True if an operation in the loop's body, which holds no loops, takes so long
+/// that memory has time to come in: a function.
+bool computesFunctions(mlir::affine::AffineForOp loop);
+
 unsigned countOperations(mlir::Operation *root);
 bool holdsLoops(mlir::Block *block);
 

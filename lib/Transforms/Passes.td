@@ -716,14 +716,15 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     that reads it again and computes functions of it asks for the same places of
     the next row, one a cache line, into the second-level cache: memory would
     stand still meanwhile. Where no loop computes functions, the last one that
-    reads the row again does. For operands that are larger than the core's own
+    reads the row again does, of one operand. For operands that are larger than the core's own
     cache, with rows of up to a quarter of it, that the nest does not write.
 
     A loop that computes functions of vectors that no earlier loop has read asks
     for what it reads a page later, where that goes on for some pages and the
     operand is larger than the cache: what the hardware fetches ahead of a stream
     ends with each page. So does one that reduces rows for later loops along them,
-    of operands that no cache holds.
+    of operands that no cache holds; of two operands only if it stores
+    them to a buffer.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
     in a later iteration of a loop, 4 KiB of rows ahead or
@@ -777,6 +778,34 @@ def RecomputeElements
   let statistics = [
     Statistic<"numApplied", "num-applied", "Buffers that are not read any more">,
     Statistic<"numDeclined", "num-declined", "Buffers that one store fills, left">
+  ];
+}
+
+def RecomputeRows : Pass<"polynest-recompute-rows", "mlir::func::FuncOp"> {
+  let summary = "Compute rows again rather than keep them in buffers";
+  let description = [{
+    A row that the body of a loop over rows keeps in a buffer of its own, and that
+    takes a few operations to compute, such as the sum of two operands, is computed
+    again where it is read. The buffer goes away, and with it stores between the
+    loads of rows that come from memory.
+
+    Before: `for i { for j {p[j] = x[i,j] + y[i,j]; sum}  m = ..
+                     for j {p[j] - m; sum of squares} }`
+    After:  `for i { for j {x[i,j] + y[i,j]; sum}  m = ..
+                     for j {x[i,j] + y[i,j] - m; sum of squares} }`
+
+    Legal if one store fills the buffer before all of its loads, from pure
+    operations and affine loads of what nothing from there on writes in the body.
+    Declines where computing takes more than a store and the loads of the buffer, a
+    store taken for four operations, as are arithmetic and conversions of narrow
+    floats; and where the body has read all that the row comes from before, so that
+    the stores keep nothing waiting. No value changes.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers that went away">,
+    Statistic<"numDeclined", "num-declined", "Buffers of rows that stay">
   ];
 }
 

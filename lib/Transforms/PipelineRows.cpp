@@ -108,17 +108,10 @@ static bool matchRows(Operation *op, RowNest &nest) {
   return true;
 }
 
-/// True for a loop that holds no others and computes functions.
-static bool isHeavy(AffineForOp loop) {
-  return !holdsLoops(loop.getBody()) &&
-         llvm::any_of(*loop.getBody(), [](Operation &op) {
-           return estimateCycles(&op) >= heavyCycles;
-         });
-}
-
 /// True for a loop that writes a row past the caches and little else.
 static bool isStreaming(AffineForOp loop) {
-  if (holdsLoops(loop.getBody()) || loop.getNumResults() != 0 || isHeavy(loop))
+  if (holdsLoops(loop.getBody()) || loop.getNumResults() != 0 ||
+      computesFunctions(loop))
     return false;
   uint64_t bytes = 0;
   for (auto store : loop.getBody()->getOps<vector::StoreOp>())
@@ -261,7 +254,7 @@ static bool choose(RowNest &nest, const char *&why) {
   SmallVector<AffineForOp> loops(
       nest.row.getParentBlock()->getOps<AffineForOp>());
   for (auto [i, heavy] : llvm::enumerate(loops)) {
-    if (!isHeavy(heavy))
+    if (!computesFunctions(heavy))
       continue;
     for (AffineForOp last : ArrayRef(loops).drop_front(i + 1)) {
       if (!isStreaming(last) || !haveEqualBounds(heavy, last, IRMapping()))

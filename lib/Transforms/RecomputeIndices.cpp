@@ -23,10 +23,8 @@
 #include "Transforms/FilledBuffer.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace polynest {
@@ -111,34 +109,6 @@ static const char *whyNot(IndexBuffer &buffer) {
   return nullptr;
 }
 
-//===----------------------------------------------------------------------===//
-// Transformation
-//===----------------------------------------------------------------------===//
-
-/// Computes the element that `load` reads in front of it.
-static void recompute(IndexBuffer &buffer, AffineLoadOp load) {
-  OpBuilder builder(load);
-  SmallVector<OpFoldResult> operands = getAsOpFoldResult(load.getMapOperands());
-  IRMapping mapping;
-  // What comes from outside is there as it is.
-  Value stored = buffer.filled.store.getValueToStore();
-  if (!buffer.filled.root.isDefinedOutsideOfLoop(stored))
-    for (auto [loop, d] :
-         llvm::zip_equal(buffer.filled.loops, buffer.filled.dimOf)) {
-      AffineForOp swept = loop;
-      mapping.map(swept.getInductionVar(),
-                  getValueOrCreateConstantIndexOp(
-                      builder, load.getLoc(),
-                      makeComposedFoldedAffineApply(
-                          builder, load.getLoc(),
-                          load.getAffineMap().getSubMap(d), operands)));
-    }
-  for (Operation *op : buffer.slice)
-    builder.clone(*op, mapping);
-  load.replaceAllUsesWith(mapping.lookupOrDefault(stored));
-  load.erase();
-}
-
 namespace {
 struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
   using RecomputeIndicesBase::RecomputeIndicesBase;
@@ -168,7 +138,7 @@ struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
           << arg("loads", buffer.filled.loads.size())
           << arg("operations", buffer.slice.size());
       for (Operation *load : buffer.filled.loads)
-        recompute(buffer, cast<AffineLoadOp>(load));
+        computeAt(buffer.filled, buffer.slice, cast<AffineLoadOp>(load));
       buffer.filled.store.erase();
       alloc.erase();
       if (isOpTriviallyDead(buffer.filled.root))

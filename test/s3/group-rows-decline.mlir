@@ -1,6 +1,7 @@
 // Properties: rows stay as they are, with the reason, where one reads what another
 // writes (@chained), where two are too large (@large), where they are odd in number
-// (@odd) or of unknown length (@unknown). What has another form gets no remark: loops
+// (@odd) or of unknown length (@unknown), and long rows of two operands, without
+// functions, as two would be four streams (@several). What has another form gets no remark: loops
 // that hand no number on (@apart), a loop as long as its row says (@slanted), a condition
 // between the loops (@asked), a number of rows that is not known (@rows).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-group-rows))' --remarks-filter='.*' 2>%t.remarks > %t
@@ -151,6 +152,29 @@ func.func @rows(%x: memref<?x10xf32>, %o: memref<?x10xf32> {polynest.result}, %n
       %a = affine.load %x[%i, %j] : memref<?x10xf32>
       %q = arith.divf %a, %s : f32
       affine.store %q, %o[%i, %j] : memref<?x10xf32>
+    }
+  }
+  return
+}
+
+// CHECK: [Missed] group-rows
+// CHECK-SAME: reason="long rows of several operands come from memory as fast alone"
+func.func @several(%x: memref<8x1024xf32>, %y: memref<8x1024xf32>, %o: memref<8x1024xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    %s = affine.for %j = 0 to 1024 iter_args(%c = %zero) -> f32 {
+      %a = affine.load %x[%i, %j] : memref<8x1024xf32>
+      %b = affine.load %y[%i, %j] : memref<8x1024xf32>
+      %p = arith.mulf %a, %b : f32
+      %n = arith.addf %p, %c : f32
+      affine.yield %n : f32
+    }
+    affine.for %j = 0 to 1024 {
+      %a = affine.load %x[%i, %j] : memref<8x1024xf32>
+      %b = affine.load %y[%i, %j] : memref<8x1024xf32>
+      %p = arith.mulf %a, %b : f32
+      %q = arith.mulf %p, %s : f32
+      affine.store %q, %o[%i, %j] : memref<8x1024xf32>
     }
   }
   return

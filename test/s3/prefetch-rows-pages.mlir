@@ -7,7 +7,8 @@
 // anything (@called), and single elements (@elements) stay,
 // and so does the first loop over rows of which a later one asks for the next
 // (@later). Nor does one that reduces rows for a later loop (@handed), unless no
-// cache holds the operand, and none that reduces for nobody (@sums). A second run
+// cache holds the operand; of two operands only if it stores as well, not where it
+// reads alone (@both), and none that reduces for nobody (@sums). A second run
 // changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
@@ -237,6 +238,31 @@ func.func @handed(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %o: memr
       %v = affine.vector_load %b[%j] : memref<1024xf32>, vector<16xf32>
       %a = arith.mulf %v, %s : vector<16xf32>
       affine.vector_store %a, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @both
+// LARGE-LABEL: func @both
+//   LARGE-NOT:   affine.prefetch
+//       LARGE: return
+func.func @both(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %o: memref<1024x1024xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %i = 0 to 1024 {
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %w = affine.vector_load %y[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = arith.addf %v, %w : vector<16xf32>
+      %n = arith.addf %t, %a : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    affine.for %j = 0 to 1024 step 16 {
+      %v = affine.vector_load %x[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %w = affine.vector_load %y[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %a = arith.addf %v, %w : vector<16xf32>
+      %b = arith.mulf %a, %s : vector<16xf32>
+      affine.vector_store %b, %o[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
     }
   }
   return

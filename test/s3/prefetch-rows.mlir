@@ -2,7 +2,8 @@
 // read asks for the next row, one place a cache line (@softmax: 16 floats in two
 // vectors are one line; @wide: 32 are two), and so does one whose rows go down in
 // steps of two (@steps). Where no loop computes functions, the last one that reads
-// the row again does (@last), but not by less than half a line (@light). The first
+// the row again does (@last), but not by less than half a line (@light), nor where there
+// are two (prefetch-rows-pages.mlir). The first
 // one over a row (@first), operands that fit the cache (@small), rows that do not fit a
 // quarter of it (@long), operands that are written (@written) and rows at unknown
 // distances (@dynamic) stay. A second run changes nothing. A loop along a row that
