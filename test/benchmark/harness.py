@@ -193,8 +193,9 @@ def timed(call, seconds):
     return statistics.median(times)
 
 
-def take_turns(contenders, rounds, seconds):
-    """{name: seconds a call} of contenders by name."""
+def take_turns(contenders, rounds, seconds, beside=None):
+    """{name: seconds a call} of contenders by name; `beside` is called once in
+    each round."""
     found = {name: [] for name in contenders}
     names = list(contenders)
     for i in range(rounds + 1 if rounds else 0):
@@ -205,6 +206,8 @@ def take_turns(contenders, rounds, seconds):
             taken = timed(contenders[name].call, seconds)
             if i:
                 found[name].append(taken)
+        if i and beside:
+            beside()
     return {name: statistics.median(t) for name, t in found.items() if t}
 
 
