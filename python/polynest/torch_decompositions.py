@@ -20,6 +20,7 @@ from typing import Callable, Iterator
 
 import torch
 from torch import _prims_common
+from torch._decomp import get_decompositions
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -90,7 +91,8 @@ def _softmax(x, dim, half_to_float):
     else:
         e = torch.exp(_shifted(wide, dim))
         out = e / e.sum(dim, keepdim=True)
-    return out if half_to_float else out.to(x.dtype)
+    # Whatever the strides of x, as eager's.
+    return (out if half_to_float else out.to(x.dtype)).contiguous()
 
 
 @_replaces(aten._log_softmax.default)
@@ -101,7 +103,7 @@ def _log_softmax(x, dim, half_to_float):
     else:
         s = _shifted(wide, dim)
         out = s - torch.log(torch.exp(s).sum(dim, keepdim=True))
-    return out if half_to_float else out.to(x.dtype)
+    return (out if half_to_float else out.to(x.dtype)).contiguous()
 
 
 @_replaces(aten._safe_softmax.default)
@@ -290,6 +292,30 @@ def _std(x, dim=None, *, correction=None, keepdim=False):
     return torch.sqrt(_var_mean_parts(x, dim, correction, keepdim)[0])
 
 
+def _as_images(out, x):
+    """With the strides that eager's norms of batches have: channels last where x
+    has them so, else contiguous."""
+    return out.contiguous(memory_format=_prims_common.suggest_memory_format(x))
+
+
+def _batch_norm(op):
+    @functools.wraps(op)
+    def decomposed(x, *args, **kwargs):
+        plain = get_decompositions([op])[op]
+        out, *rest = plain(x, *args, **kwargs)
+        return _as_images(out, x), *rest
+
+    return decomposed
+
+
+for _op in (
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit.no_stats,
+    aten._native_batch_norm_legit_functional.default,
+):
+    _TABLE[_op] = _batch_norm(_op)
+
+
 @_replaces(aten._native_batch_norm_legit_no_training.default)
 def _batch_norm_inference(
     x, weight, bias, running_mean, running_var, momentum, eps
@@ -308,7 +334,7 @@ def _batch_norm_inference(
         shift = shift + bias.to(wide)
     out = x.to(wide) * scale.view(shape) + shift.view(shape)
     empty, other = (x.new_empty((0,), dtype=wide) for _ in range(2))
-    return out.to(x.dtype), empty, other
+    return _as_images(out.to(x.dtype), x), empty, other
 
 
 @_replaces(aten.native_group_norm.default)
@@ -1776,10 +1802,7 @@ class Decompositions:
     others, which takes 0.1 s; few graphs ask for one of those."""
 
     def __init__(self) -> None:
-        from torch._decomp import (
-            _core_aten_decompositions_post_autograd,
-            get_decompositions,
-        )
+        from torch._decomp import _core_aten_decompositions_post_autograd
         from torch_mlir.extras import fx_decomp_util
 
         left_out = set(fx_decomp_util._EXPANDED_DECOMP_EXCLUDE)

@@ -441,3 +441,32 @@ def test_slices_of_constant_rows_meet_other_sizes():
         torch.testing.assert_close(compiled(x), function(x))
     with pytest.raises(RuntimeError):
         compiled(torch.randn(5, 3))
+
+
+ORDERED = {
+    "softmax": lambda x: torch.softmax(x, 1),
+    "softmax of the last": lambda x: torch.softmax(x, -1),
+    "log_softmax": lambda x: torch.log_softmax(x, 1),
+    "batch_norm": torch.nn.BatchNorm2d(4),
+    "batch_norm of known statistics": torch.nn.BatchNorm2d(4).eval(),
+}
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+@pytest.mark.parametrize("name", ORDERED)
+def test_norms_have_strides_of_eager(name, gradients):
+    """Contiguous, or images with channels last, whatever those of the input."""
+    function = ORDERED[name]
+    inputs = [
+        torch.randn(2, 4, 5, 6).contiguous(memory_format=torch.channels_last),
+        torch.randn(5, 4, 2, 6).permute(2, 1, 0, 3),
+        torch.randn(2, 4, 5, 12)[..., ::2],
+        torch.randn(1, 4, 5, 6).expand(2, 4, 5, 6),
+    ]
+    for x in inputs:
+        x.requires_grad_(gradients)
+        want = function(x)
+        have = compiled(function)(x)
+        assert have.stride() == want.stride()
+        assert torch.allclose(have, want, atol=1e-5)
+    assert left() == set(), torch_backend.report()
