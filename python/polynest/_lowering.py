@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 from polynest import env
+from polynest.locks import ForkLock
 
 
 class LoweringCrash(Exception):
@@ -30,7 +31,7 @@ class Worker:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._process: subprocess.Popen | None = None
         self._owner = 0
         self._errors = None

@@ -22,7 +22,6 @@ import mmap
 import os
 import re
 import sys
-import threading
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from typing import Any, Sequence
 
 from polynest import _capi, errors
 from polynest.handles import Executable
+from polynest.locks import ForkLock
 from polynest.program import Memory, Program
 
 FORMAT = 2
@@ -455,7 +455,7 @@ class ExportedModel:
         }
         held = {p[1] for p in self._plan if p[0] == "tensor"}
         self._held = {n: self._weights.tensor(n) for n in held}
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._check_plan(len(d["results"]))
 
     def _check_plan(self, result_count: int) -> None:

@@ -69,6 +69,7 @@ from polynest.handles import (
     Target,
     default_cache,
 )
+from polynest.locks import ForkLock
 from polynest.program import POOL_FROM_BYTES, Program, torch_maker
 
 # -- what was done, for the user -------------------------------------------------
@@ -211,7 +212,7 @@ def _one_line(message: str) -> str:
 _PROGRAMS: "weakref.WeakValueDictionary[tuple, Program]" = (
     weakref.WeakValueDictionary()
 )
-_PROGRAMS_LOCK = threading.Lock()
+_PROGRAMS_LOCK = ForkLock()
 
 
 def _program(
@@ -312,7 +313,7 @@ class Runner:
         ]
         # (what was bound, the state, the tensors behind both)
         self._bound: tuple[list, State, list] | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._permutations = [r.permutation for r in lowered.results]
         # Positions of what is written, and nothing for each in the results.
         self._written = [sources[i] for i in lowered.updates]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import operator
-import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Sequence
 
@@ -25,6 +24,7 @@ from torch.fx.node import map_arg
 from torch.fx.passes.shape_prop import TensorMetadata
 
 from polynest import _lowering, errors, torch_sizes, torch_text, torch_unsigned
+from polynest.locks import ForkLock
 from polynest.torch_repairs import ALLOCATION
 from polynest.torch_rewrites import BAGS, has_padded_bags
 
@@ -943,7 +943,7 @@ def _short(message: str) -> str:
 
 # torch-mlir's importer uses one MLIR context for each call; its Python side
 # keeps global tables, so imports take turns.
-_IMPORT_LOCK = threading.Lock()
+_IMPORT_LOCK = ForkLock()
 
 
 def _import(

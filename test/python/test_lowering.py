@@ -2,6 +2,8 @@
 """The lowering worker: crashes, hangs and forks stay away from the user."""
 
 import os
+import signal
+import threading
 
 import pytest
 
@@ -11,6 +13,7 @@ pytest.importorskip("torch_mlir")
 from polynest import (  # noqa: E402
     _lowering,
     env,
+    locks,
     torch_backend,
     torch_frontend,
 )
@@ -143,23 +146,60 @@ def test_crash_leaves_ops_to_eager(monkeypatch):
     assert "status -6" in torch_backend.report()
 
 
-def test_forked_child_has_its_own(worker):
-    worker.request(GOOD)
-    read, write = os.pipe()
+def in_child(function):
+    """Whether it is true in a forked child, which has a minute."""
     pid = os.fork()
     if pid == 0:
-        ok = b"n"
+        good = False
         try:
-            ok = b"y" if worker.request(GOOD)["ok"] else b"n"
-            worker.close()
+            signal.alarm(60)
+            good = function()
         finally:
-            os.write(write, ok)
-            os._exit(0)
-    os.close(write)
-    os.waitpid(pid, 0)
-    assert os.read(read, 1) == b"y"
-    os.close(read)
+            os._exit(0 if good else 1)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) == 0
+
+
+def answers(worker):
+    good = worker.request(GOOD)["ok"]
+    worker.close()
+    return good
+
+
+def test_forked_child_has_its_own(worker):
+    worker.request(GOOD)
+    assert in_child(lambda: answers(worker))
     assert worker.request(GOOD)["ok"]
+
+
+def test_forked_while_another_thread_asks(worker):
+    """The child has no such thread, which would never give the lock back."""
+    inside, done = threading.Event(), threading.Event()
+
+    def ask():
+        with worker._lock:
+            inside.set()
+            done.wait()
+
+    other = threading.Thread(target=ask)
+    other.start()
+    inside.wait()
+
+    try:
+        assert in_child(lambda: answers(worker))
+        # Nor is it free where it was held.
+        assert worker._lock._lock.locked()
+    finally:
+        done.set()
+        other.join()
+    assert worker.request(GOOD)["ok"]
+
+
+def test_forked_by_who_holds_a_lock():
+    lock = locks.ForkLock()
+    with lock:
+        assert in_child(lambda: lock._lock.locked())
+    assert in_child(lambda: not lock._lock.locked())
 
 
 def test_closed_input_ends_the_child(worker):
