@@ -1046,8 +1046,12 @@ def _sort_of(node: torch.fx.Node) -> tuple:
 def _with_equals(region, named: dict[str, str]) -> dict[str, str]:
     """Nodes of the same sort as a refused one are refused with it: lowering
     stops at the first, and each try costs a lowering."""
-    by_name = {n.name: n for n in region.nodes}
-    sorts = {_sort_of(by_name[n]): m for n, m in named.items()}
+    sorts = {}
+    for node in region.nodes:
+        if node.name in named:
+            # A result of several is refused with the op that gives it.
+            source = node.args[0] if node.target is _GETITEM else node
+            sorts[_sort_of(source)] = named[node.name]
     return {
         n.name: sorts[_sort_of(n)]
         for n in region.nodes

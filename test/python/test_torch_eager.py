@@ -2,6 +2,7 @@
 """What stays with eager: how it is told, its order, tensors without elements."""
 
 import logging
+import operator
 
 import pytest
 
@@ -186,3 +187,30 @@ def test_determinants():
         torch.testing.assert_close(f(x), torch.linalg.det(x) * 2)
     (left,) = torch_backend.explain_fallbacks()
     assert "permutations" in left.reason
+
+
+def test_refusal_that_names_one_of_several_results(monkeypatch):
+    """It is the op's: partitioned without that, the graph stays as it was."""
+    lower = torch_backend.frontend.lower_region
+    count = 0
+
+    def refuse(module, region, *arguments, **options):
+        nonlocal count
+        count += 1
+        if count > 20:
+            pytest.fail("no end of regions")
+        named = [n.name for n in region.nodes if n.target is operator.getitem]
+        if named:
+            raise torch_backend.frontend.RegionRefused(
+                "refused", dict.fromkeys(named, "refused")
+            )
+        return lower(module, region, *arguments, **options)
+
+    def f(x):
+        return torch.sort(x * 2, 0)[0] + 1
+
+    monkeypatch.setattr(torch_backend.frontend, "lower_region", refuse)
+    x = torch.randn(3, 3)
+    torch.testing.assert_close(compiled(f)(x), f(x))
+    (left,) = torch_backend.explain_fallbacks()
+    assert "sort" in left.op and left.reason == "refused"
