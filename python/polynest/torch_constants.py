@@ -71,11 +71,13 @@ _CONVERSIONS = frozenset(
     [aten._to_copy.default, torch.ops.prims.convert_element_type.default]
 )
 
+# torch-mlir takes the smaller of a float and an integer by comparing them, where
+# NaN is lost.
 _COMPARISONS = frozenset(
     getattr(getattr(aten, name), overload)
     for name in ("eq", "ne", "lt", "le", "gt", "ge")
     for overload in ("Scalar", "Tensor")
-)
+) | {aten.maximum.default, aten.minimum.default}
 
 # Numbers beside floats, and what the second operand is multiplied by.
 _WITH_NUMBERS = frozenset(
@@ -281,7 +283,7 @@ def _number(place: torch.fx.Node, number: bool) -> torch.fx.Node:
 
 
 def type_operands(graph: torch.fx.Graph) -> None:
-    """Gives operands of comparisons the type in which eager compares, numbers
+    """Gives operands of comparisons, and minima, the type in which eager compares, numbers
     beside floats that of floats, and parts of a whole its type."""
     for node in list(graph.nodes):
         if node.op != "call_function":

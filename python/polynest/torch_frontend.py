@@ -180,6 +180,8 @@ def refusal(node: torch.fx.Node) -> str | None:
         return "which of equal elements comes first is eager's own"
     if _writes_by_mask(node):
         return "which value goes where depends on a mask"
+    if target is aten.where.self and node.args[1] is node.args[2]:
+        return "torch-mlir takes a choice of equals for one of them"
     if target in BAGS and has_padded_bags(node):
         return "torch-mlir forgets padding and weights of bags"
     if _mistakes_weights(node):

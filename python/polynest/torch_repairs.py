@@ -9,6 +9,9 @@ is refused later.
 
 A tensor compared with itself: torch-mlir takes x == x for true, NaN or not.
 
+A choice between a tensor and itself: torch-mlir takes it for the tensor, even where
+the condition has more elements. With sizes that are not static it is refused.
+
 Tensors filled like one whose elements nobody reads: the latter would be
 allocated by eager and passed in, in each call.
 
@@ -180,6 +183,23 @@ def compare_with_self(graph: torch.fx.Graph) -> None:
         _replace(node, aten.logical_not.default, (differs,), {})
 
 
+def expand_equal_choices(graph: torch.fx.Graph) -> None:
+    """Makes both sides of a choice differ that are one tensor."""
+    for node in graph.find_nodes(
+        op="call_function", target=aten.where.self
+    ):
+        value, side = _value(node), node.args[1]
+        if side is not node.args[2] or not _is_plain(value):
+            continue
+        shape = list(value.shape)
+        with graph.inserting_before(node):
+            expanded = graph.call_function(aten.expand.default, (side, shape))
+        expanded.meta = dict(node.meta)
+        with value.fake_mode:
+            expanded.meta["val"] = _value(side).expand(shape)
+        node.update_arg(1, expanded)
+
+
 def type_numbers(graph: torch.fx.Graph) -> None:
     """Gives numbers in the place of tensors the type of the tensors."""
     for node in list(graph.nodes):
@@ -257,6 +277,7 @@ def repair(graph: torch.fx.Graph) -> None:
     widen_bytes(graph)
     type_numbers(graph)
     compare_with_self(graph)
+    expand_equal_choices(graph)
     remove_empties(graph)
     fill_plainly(graph)
     type_operands(graph)

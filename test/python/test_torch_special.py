@@ -141,6 +141,17 @@ SORTS = {
         torch.median(x, 0, True),
     ),
     "equal to itself": lambda x: (x == x, x.sum(0) == x.sum(0)),
+    "choice of equals": lambda x: (
+        torch.where(x > 0, x[:, :1], x[:, :1]).sum(1),
+        torch.where(x > 0, x.sum(), x.sum()),
+        torch.where(x > 0, x, x),
+    ),
+    "float and integer": lambda x: [
+        f(*pair)
+        for f in (torch.maximum, torch.minimum, torch.fmax)
+        for i in (x.isinf().long(), torch.tensor(3))
+        for pair in ((x, i), (i, x), (x.double(), i))
+    ],
     "running maximum": lambda x: (torch.cummax(x, 0), torch.cummax(x, 1)),
     "running minimum": lambda x: (torch.cummin(x, 1), torch.cummin(x[0, 0], 0)),
     "running of int": lambda x: torch.cummax((x > 0).long(), 1),
