@@ -174,6 +174,34 @@ def CountWork : Pass<"polynest-count-work", "mlir::func::FuncOp"> {
   ];
 }
 
+def CoalesceLoops : Pass<"polynest-coalesce-loops", "mlir::func::FuncOp"> {
+  let summary = "One loop in the place of two that go over memory in order";
+  let description = [{
+    A loop right inside of another that runs less than 512 times, such as that over
+    the columns of an image with channels first, becomes one with the loop around
+    it: lanes are filled across the ends of rows, and rows no longer end.
+    Accesses whose dimensions the two move one each go through a view that joins
+    the two; a private buffer that has no other use is made in that shape.
+
+    Before: `affine.for %h = 0 to 7 { affine.for %w = 0 to 7 {
+               affine.load %x[%n, %c, %h, %w] } }`
+    After:  `%v = memref.collapse_shape %x [[0], [1], [2, 3]]
+             affine.for %i = 0 to 49 { affine.load %v[%n, %c, %i] }`
+
+    Legal if both run a constant number of times, what is carried passes through
+    both, and nothing but affine loads and stores uses their variables, in which
+    the outer one moves each index by as much as all iterations of the inner one,
+    or moves a dimension whose next one the inner one sweeps. Iterations keep their
+    order, values do not change. Loops that are done stay.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops that took in the one inside">,
+    Statistic<"numDeclined", "num-declined", "Such loops that stay two">
+  ];
+}
+
 def CountOperations : Pass<"polynest-count-operations", "mlir::ModuleOp"> {
   let summary = "Report the floating-point instructions of a call";
   let description = [{

@@ -239,7 +239,7 @@ func.func @dynamic(%a: memref<?x64xf32>, %b: memref<64x96xf32>,
 
 // CHECK-LABEL: func @merged
 //  CHECK-SAME: %[[B:.+]]: index, %[[N:.+]]: index,
-//       CHECK: %[[ROWS:.+]] = arith.muli %[[B]], %[[N]]
+//   CHECK-DAG: %[[ROWS:.+]] = arith.muli %[[B]], %[[N]]
 //   CHECK-DAG: memref.collapse_shape %{{.+}} {{\[\[}}0, 1], [2]] : memref<?x?x64xf32> into memref<?x64xf32>
 //   CHECK-DAG: memref.collapse_shape %{{.+}} {{\[\[}}0, 1], [2]] : memref<?x?x96xf32> into memref<?x96xf32>
 //       CHECK: affine.for %{{.+}} = 0 to #{{.+}}()[%[[ROWS]]]
