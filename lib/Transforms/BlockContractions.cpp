@@ -1500,7 +1500,7 @@ struct BlockContractionsPass
     machine.core.l2_bytes_per_cycle = 32;
     machine.core.memory_bytes_per_cycle = 1;
     machine.cores = int32_t(cores);
-    machine.lineBytes = 64;
+    machine.lineBytes = kLineBytes;
     return success();
   }
 

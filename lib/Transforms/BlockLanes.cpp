@@ -49,8 +49,6 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "block-lanes";
-/// Bytes of a cache line, nearly everywhere: what blocks should not share.
-static constexpr int64_t lineBytes = 64;
 /// What one element of all lanes may touch of the first cache for weights to
 /// stay there from one element to the next.
 static constexpr double elementShare = 0.5;
@@ -270,7 +268,7 @@ static int64_t countLanes(ArrayRef<Access> accesses, int64_t vectorBytes) {
     widest =
         std::max(widest, getElementBytes(type.getElementType()).value_or(1));
   }
-  return std::max<int64_t>(std::max(vectorBytes, lineBytes) / widest, 1);
+  return std::max<int64_t>(std::max(vectorBytes, kLineBytes) / widest, 1);
 }
 
 /// The part of the first cache's sets in which a block of lanes may lie: what

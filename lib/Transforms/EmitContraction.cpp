@@ -29,8 +29,6 @@ using namespace mlir::affine;
 
 namespace polynest {
 
-/// Multiples of so many bytes share few sets of a cache.
-static constexpr int64_t aliasedBytes = 1024;
 /// Rows of the source that are packed together.
 static constexpr int64_t packedRows = 8;
 /// Steps of the reduction in one iteration of the micro-kernel; most of them
@@ -1122,7 +1120,7 @@ Value Emitter::packAhead(int64_t columnStride) {
   // A row of the source fills one row of every panel: they should not all lie
   // in one set of the caches.
   if (decision.panels)
-    if (shape.back() * shape[shape.size() - 2] * bytes % aliasedBytes == 0)
+    if (shape.back() * shape[shape.size() - 2] * bytes % kAliasedBytes == 0)
       ++shape[shape.size() - 2];
   OpBuilder::InsertionGuard guard(builder);
   // In front of the nest is where the builder stands, under its condition.

@@ -74,9 +74,6 @@ static constexpr int64_t rowUnit = 16;
 static constexpr uint64_t mostOverflow = 16;
 /// Buffers of which so many fit the cache stay as they are.
 static constexpr uint64_t fewestBuffers = 4;
-/// Rows whose length is a multiple of it share few sets of a cache.
-static constexpr uint64_t aliasedBytes = 1024;
-static constexpr int32_t lineBytes = 64;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
 
@@ -585,9 +582,9 @@ static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
   int64_t last = type.getRank() - 1;
   if (bytes && !type.isDynamicDim(last) &&
       !llvm::is_contained(buffer.indexOf, unsigned(last)) &&
-      uint64_t(shape.back()) * uint64_t(*bytes) % aliasedBytes == 0)
+      uint64_t(shape.back()) * uint64_t(*bytes) % kAliasedBytes == 0)
     shape.back() = pn_model_row_stride(shape.back(), /*unit=*/1,
-                                       int32_t(*bytes), lineBytes);
+                                       int32_t(*bytes), kLineBytes);
   return MemRefType::get(shape, type.getElementType(), AffineMap(),
                          type.getMemorySpace());
 }

@@ -33,6 +33,11 @@ inline constexpr llvm::StringLiteral kManyRows = "polynest.many_rows";
 /// On the functions that polynest-share-nests makes.
 inline constexpr llvm::StringLiteral kShared = "polynest.shared";
 
+/// Bytes of a cache line, nearly everywhere.
+inline constexpr int64_t kLineBytes = 64;
+/// Rows whose length is a multiple of so many bytes share few sets of a cache.
+inline constexpr int64_t kAliasedBytes = 1024;
+
 //===----------------------------------------------------------------------===//
 // Comparing accesses
 //===----------------------------------------------------------------------===//

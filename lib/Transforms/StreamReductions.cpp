@@ -54,7 +54,6 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "stream-reductions";
-static constexpr int32_t lineBytes = 64;
 
 namespace {
 struct Decision {
@@ -567,7 +566,7 @@ void Emitter::makeBuffers() {
     int32_t bytes = int32_t(accumulator.getType().getIntOrFloatBitWidth() / 8);
     if (!decision.rows.empty() && !ShapedType::isDynamic(padded.back()))
       padded.back() =
-          pn_model_row_stride(padded.back(), /*unit=*/1, bytes, lineBytes);
+          pn_model_row_stride(padded.back(), /*unit=*/1, bytes, kLineBytes);
     buffers.push_back(memref::AllocOp::create(
         builder, loc, MemRefType::get(padded, accumulator.getType()), sizes,
         ValueRange(), builder.getI64IntegerAttr(kBufferAlignment)));

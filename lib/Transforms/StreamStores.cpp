@@ -66,9 +66,6 @@ static constexpr StringLiteral passName = "stream-stores";
 static constexpr int64_t mostStreams = 4;
 /// The narrowest vector that has a non-temporal store.
 static constexpr int64_t leastBytes = 16;
-/// A cache line, nearly everywhere; a vector of so many bytes leaves nothing to
-/// be combined with it.
-static constexpr int64_t lineBytes = 64;
 /// Of the threshold: what a nest should write to be worth a second form.
 static constexpr double leastPart = 1.0 / 16;
 
@@ -266,7 +263,7 @@ static StringRef whyNotLoop(ArrayRef<AffineVectorStoreOp> stores) {
       return unalignedRows;
     advance = *next;
     written += lanes;
-    fillsLines &= getVectorBytes(store) % lineBytes == 0;
+    fillsLines &= getVectorBytes(store) % kLineBytes == 0;
   }
   if (fillsLines)
     return {};
@@ -463,7 +460,7 @@ findShift(ArrayRef<AffineVectorStoreOp> stores) {
   std::optional<int64_t> bytes =
       getElementBytes(first.getVectorType().getElementType());
   if (!loop || loop.getNumResults() || !loop.hasConstantBounds() || !bytes ||
-      lanes * *bytes != lineBytes || !isElementwise(loop))
+      lanes * *bytes != kLineBytes || !isElementwise(loop))
     return std::nullopt;
   int64_t step = loop.getStepAsInt();
   int64_t length = loop.getConstantUpperBound() - loop.getConstantLowerBound();
@@ -471,7 +468,7 @@ findShift(ArrayRef<AffineVectorStoreOp> stores) {
       int64_t(stores.size()) * lanes != step)
     return std::nullopt;
   for (auto [i, store] : llvm::enumerate(stores))
-    if (!goesOn(first, store, loop, int64_t(i) * lineBytes))
+    if (!goesOn(first, store, loop, int64_t(i) * kLineBytes))
       return std::nullopt;
   SmallVector<Access, 1> accesses;
   collectAccesses(first, accesses);

@@ -44,7 +44,6 @@ namespace polynest {
 static constexpr llvm::StringLiteral passName = "trim-fills";
 /// Smaller buffers are filled as fast as one can ask for less.
 static constexpr int64_t leastBytes = 8192;
-static constexpr int64_t lineBytes = 64;
 /// How many operations behind a fill are looked at.
 static constexpr unsigned mostLookedAt = 64;
 
@@ -236,7 +235,7 @@ static double countLines(ArrayRef<int64_t> counts, ArrayRef<int64_t> sizes,
     (isContiguous ? run : runs) *= double(counts[d]);
     isContiguous &= counts[d] == sizes[d];
   }
-  return runs * std::max(1.0, run / lineBytes);
+  return runs * std::max(1.0, run / kLineBytes);
 }
 
 /// Sizes, those that are not known as 1.

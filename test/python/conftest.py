@@ -89,6 +89,21 @@ def compiled(function, **options):
     return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
+def by_thread_count(counts, call):
+    """What the call gives with each of these numbers of threads."""
+    import polynest
+
+    before = polynest.thread_count()
+    try:
+        results = []
+        for count in counts:
+            polynest.set_thread_count(count)
+            results.append(call())
+        return results
+    finally:
+        polynest.set_thread_count(before)
+
+
 def in_threads(count, work):
     """Calls work(0), work(1), ... at once, and raises what the first one that
     failed has raised."""

@@ -6,10 +6,10 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from conftest import bound, compiled
+from conftest import bound, by_thread_count, compiled
 
 import polynest
-from polynest import errors, threads, torch_backend
+from polynest import errors, torch_backend
 
 MAX = "arith.maximumf"
 # The lowest and the highest distance of columns that a row keeps.
@@ -211,14 +211,7 @@ def test_same_bits_for_any_threads():
     text = attention(6, 300, 300, 32)
     program = polynest.compile(text)
     args = [data((6, 300, 32), seed) for seed in range(3)]
-    before = threads.thread_count()
-    try:
-        results = []
-        for count in (1, 2, 3, 5):
-            threads.set_thread_count(count)
-            results.append(program(*args))
-    finally:
-        threads.set_thread_count(before)
+    results = by_thread_count((1, 2, 3, 5), lambda: program(*args))
     for result in results[1:]:
         assert np.array_equal(result, results[0])
 

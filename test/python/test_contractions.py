@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import by_thread_count
 
 import contraction_nests
-from polynest import threads
 from polynest.handles import Context, Options
 from polynest.program import Program
 
@@ -401,18 +401,11 @@ func.func @f(%a: {a}, %b: {b}) -> {c} {{
 
 def one_result(text, target, inputs, counts):
     """What the program gives, to the bit, with each of these numbers of threads."""
-    before = threads.thread_count()
     with Context() as context:
         program = Program(
             contraction_fuzz.compile_for(context, text, target, Options())
         )
-        results = []
-        try:
-            for count in counts:
-                threads.set_thread_count(count)
-                results.append(program(*inputs))
-        finally:
-            threads.set_thread_count(before)
+        results = by_thread_count(counts, lambda: program(*inputs))
     first = results[0]
     for other in results[1:]:
         assert first.tobytes() == other.tobytes(), target

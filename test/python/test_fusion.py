@@ -5,6 +5,7 @@ whole vectors, static and dynamic, with NaN, infinities and zeros of both signs.
 import numpy as np
 import pytest
 import torch
+from conftest import by_thread_count
 
 import polynest
 from polynest import torch_backend
@@ -284,22 +285,13 @@ def test_chosen_rows_that_are_asked_for():
 
 @pytest.mark.parametrize("count", [100_003, 65_536, 70_000])
 def test_whole_arrays(count):
-    from polynest import threads
-
     def totals(x):
         return x.sum(), x.amax(), x.amin(), (x * x).mean()
 
     x = numbers(count, edges=False)
     wanted = totals(x.double())
     f = compiled(totals)
-    before = threads.thread_count()
-    try:
-        results = []
-        for n in (1, 2, 3):
-            threads.set_thread_count(n)
-            results.append(f(x))
-    finally:
-        threads.set_thread_count(before)
+    results = by_thread_count((1, 2, 3), lambda: f(x))
     for result in results:
         for a, b, first in zip(result, wanted, results[0]):
             assert abs(float(a) - float(b)) <= 1e-6 * count**0.5

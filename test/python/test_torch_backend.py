@@ -15,7 +15,12 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from conftest import bound, compiled, in_threads  # noqa: E402
+from conftest import (  # noqa: E402
+    bound,
+    by_thread_count,
+    compiled,
+    in_threads,
+)
 
 from polynest import (  # noqa: E402
     env,
@@ -846,16 +851,10 @@ def test_extra_output_changes_nothing():
 
 
 def test_thread_count_changes_nothing():
-    import polynest
-
     x = torch.randn(64, 300)
     g = compiled(lambda x: torch.softmax(x @ x.t(), 1).sum(0))
-    found = []
     with torch.no_grad():
-        for count in (1, 2, 3):
-            polynest.set_thread_count(count)
-            found.append(g(x).clone())
-        polynest.set_thread_count(0)
+        found = by_thread_count((1, 2, 3), lambda: g(x).clone())
     assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
 
 
