@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -249,12 +250,10 @@ static Access makeElements(Operation *op, Value memref, bool isWrite,
   access.isWrite = isWrite;
   auto type = cast<MemRefType>(memref.getType());
   access.extent.assign(type.getRank(), 1);
-  if (!map) {
-    access.isIndirect = true;
-    access.isPartial = true;
-    return access;
-  }
-  access.map = *map;
+  if (map)
+    access.map = *map;
+  else
+    access.isIndirect = access.isPartial = true;
   if (!vector)
     return access;
   if (vector.isScalable() || vector.getRank() > type.getRank() ||
@@ -1079,8 +1078,37 @@ struct Box {
   SmallVector<AffineExpr, 4> lower;
   SmallVector<Value, 8> operands;
   SmallVector<int64_t, 4> size;
+  /// In place of a box: how many elements at most, which data choose.
+  std::optional<uint64_t> elements;
 };
 } // namespace
+
+template <typename T>
+static uint64_t saturatingProduct(ArrayRef<T> factors, uint64_t product = 1) {
+  for (T factor : factors)
+    product = llvm::SaturatingMultiply(product, uint64_t(factor));
+  return product;
+}
+
+/// How often `op` runs while `loop` does, where all loops around it say so.
+static std::optional<uint64_t> countRuns(Operation *op, Operation *loop) {
+  uint64_t runs = 1;
+  for (Operation *at = op;; at = at->getParentOp()) {
+    std::optional<uint64_t> trips;
+    if (auto inner = dyn_cast<AffineForOp>(at)) {
+      trips = getTripCount(inner);
+    } else if (auto inner = dyn_cast<AffineParallelOp>(at)) {
+      if (std::optional<SmallVector<uint64_t, 4>> counts = getTripCounts(inner))
+        trips = saturatingProduct(ArrayRef(*counts));
+    } else if (at == op || isa<AffineIfOp, scf::IfOp>(at)) {
+      trips = 1;
+    }
+    if (!trips || __builtin_mul_overflow(runs, *trips, &runs))
+      return std::nullopt;
+    if (at == loop)
+      return runs;
+  }
+}
 
 /// The box an access touches while `loop` runs, clipped to the memref's shape.
 /// Sizes only, where the place is not known.
@@ -1089,7 +1117,17 @@ static std::optional<Box> getBox(const Access &access, Operation *loop) {
                             : MemRefType();
   if (!type)
     return std::nullopt;
-  Box box{access.memref, {}, {}, {}};
+  Box box{access.memref, {}, {}, {}, std::nullopt};
+  if (access.isIndirect && !access.isWhole) {
+    // Each time other elements, as many as it moves at once.
+    if (std::optional<uint64_t> runs = countRuns(access.op, loop)) {
+      box.elements = saturatingProduct(ArrayRef(access.extent), *runs);
+      if (type.hasStaticShape())
+        box.elements =
+            std::min(*box.elements, saturatingProduct(type.getShape()));
+      return box;
+    }
+  }
   std::optional<AffineRange> range = getAffineRange(access, loop);
   for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
     std::optional<int64_t> size;
@@ -1116,8 +1154,8 @@ static std::optional<Box> getBox(const Access &access, Operation *loop) {
 /// Joins `other` into `box` if their places differ by constants and the box
 /// around both has sizes.
 static bool joinBoxes(Box &box, const Box &other) {
-  if (box.memref != other.memref || box.operands != other.operands ||
-      box.lower.size() != box.size.size() ||
+  if (box.elements || other.elements || box.memref != other.memref ||
+      box.operands != other.operands || box.lower.size() != box.size.size() ||
       other.lower.size() != other.size.size())
     return false;
   Box joined = box;
@@ -1155,6 +1193,8 @@ std::optional<uint64_t> getFootprintBytes(ArrayRef<Access> accesses,
     if (!bytes)
       return std::nullopt;
     uint64_t product = *bytes;
+    if (__builtin_mul_overflow(product, box.elements.value_or(1), &product))
+      return std::nullopt;
     for (auto [d, size] : llvm::enumerate(box.size)) {
       // A joined box may exceed the memref, an artefact of the join.
       int64_t clipped =

@@ -1,6 +1,7 @@
 // Properties: strides, ranges and footprints (@strides); views keep their base,
 // and ranges of bytes tell views of one arena apart (@arena); an index that is
-// loaded is indirect (@gather); inputs may overlap each other, results nothing
+// loaded is indirect (@gather), and the footprint of such accesses is what they
+// move, however large the buffer (@chosen); inputs may overlap each other, results nothing
 // (@roles), nor inputs that results update (@updated).
 // RUN: polynest-opt %s -o /dev/null --mlir-disable-threading \
 // RUN:   --pass-pipeline='builtin.module(func.func(test-polynest-accesses))' \
@@ -56,6 +57,40 @@ func.func @gather(%T: memref<8xindex>, %A: memref<16xf32>, %B: memref<16xf32>) {
     %a = memref.load %A[%t] : memref<16xf32>
     %j = arith.addi %i, %c1 : index
     memref.store %a, %B[%j] : memref<16xf32>
+  }
+  return
+}
+
+// Rows of a table of which data choose 4: 16 elements of each by themselves and
+// 8 of each at once, and 4 indices of 4 bytes.
+// CHECK-LABEL: accesses of @chosen
+//       CHECK: loop 0: trips 4, footprint 400
+//       CHECK: loop 1: trips 16, footprint 64
+// No more than the 3 elements of S, for either access: 40 runs reach them, and how
+// often the loop of scf runs is not known. 4 indices again.
+//       CHECK: loop 2: trips 40, footprint 40
+//       CHECK: loop 3: trips 2, footprint 12
+func.func @chosen(%T: memref<4xi32>, %A: memref<?x16xf32>, %S: memref<3xf32>,
+                  %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  affine.for %i = 0 to 4 {
+    %t = affine.load %T[%i] : memref<4xi32>
+    %k = arith.index_cast %t : i32 to index
+    affine.for %j = 0 to 16 {
+      %a = memref.load %A[%k, %j] : memref<?x16xf32>
+    }
+    %v = vector.load %A[%k, %c0] : memref<?x16xf32>, vector<8xf32>
+  }
+  affine.for %i = 0 to 40 {
+    %t = affine.load %T[%i mod 4] : memref<4xi32>
+    %k = arith.index_cast %t : i32 to index
+    %s = memref.load %S[%k] : memref<3xf32>
+    affine.for %j = 0 to 2 {
+      scf.for %l = %c0 to %n step %c1 {
+        %u = memref.load %S[%l] : memref<3xf32>
+      }
+    }
   }
   return
 }

@@ -11,7 +11,8 @@
 // rows of a producer and a consumer that do not fit the cache together merge where
 // each element is read in step (@steps);
 // what follows a window that moves by a few elements stands behind each sum
-// (@strided); a few operations join a sum whose parallel loop stands inside of
+// (@strided); rows that data choose from a large table go with what is done to them
+// (@chosen); a few operations join a sum whose parallel loop stands inside of
 // one that reduces (@inside).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -564,6 +565,50 @@ func.func @steps(%x: memref<64x100000xf32>, %g: memref<64xf32>,
       %b = affine.load %x[%i, %j] : memref<64x100000xf32>
       %c = arith.addf %a, %b : f32
       affine.store %c, %o[%i, %j] : memref<64x100000xf32>
+    }
+  }
+  return
+}
+
+// A row of 64 elements and its sum, not the table, are what one iteration touches.
+// CHECK-LABEL: func @chosen
+//   CHECK-NOT: memref.alloc()
+//       CHECK: affine.for %{{.+}} = 0 to 500
+//       CHECK:   memref.load
+//       CHECK:   arith.addf
+//   CHECK-NOT: affine.for %{{.+}} = 0 to 500
+//       CHECK: return
+func.func @chosen(%t: memref<100000x64xf32>, %i: memref<500xi64>,
+                  %s: memref<500xf32> {polynest.result},
+                  %o: memref<500x64xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %rows = memref.alloc() : memref<500x64xf32>
+  affine.for %r = 0 to 500 {
+    affine.for %c = 0 to 64 {
+      %n = affine.load %i[%r] : memref<500xi64>
+      %row = arith.index_cast %n : i64 to index
+      %v = memref.load %t[%row, %c] : memref<100000x64xf32>
+      affine.store %v, %rows[%r, %c] : memref<500x64xf32>
+    }
+  }
+  affine.for %r = 0 to 500 {
+    affine.store %zero, %s[%r] : memref<500xf32>
+  }
+  affine.for %r = 0 to 500 {
+    affine.for %c = 0 to 64 {
+      %v = affine.load %rows[%r, %c] : memref<500x64xf32>
+      %a = affine.load %s[%r] : memref<500xf32>
+      %b = arith.addf %a, %v : f32
+      affine.store %b, %s[%r] : memref<500xf32>
+    }
+  }
+  affine.for %r = 0 to 500 {
+    affine.for %c = 0 to 64 {
+      %v = affine.load %rows[%r, %c] : memref<500x64xf32>
+      %a = affine.load %s[%r] : memref<500xf32>
+      %b = arith.divf %v, %a : f32
+      affine.store %b, %o[%r, %c] : memref<500x64xf32>
     }
   }
   return
