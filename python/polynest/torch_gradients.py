@@ -367,15 +367,15 @@ def _interleaved(parts, dim: int):
     return torch.stack(parts, dim + 1).flatten(dim, dim + 1)
 
 
-def _input_gradient(gradient, x, weight, rule):
-    """The gradient of a convolution's input: one convolution for each remainder
+def _input_gradient(gradient, shape, weight, rule):
+    """The gradient of a convolution's input of that shape: one convolution for each remainder
     of the place by the stride. Zeros between the elements of the gradient would
     be multiplied as often again as the strides' product."""
     stride, padding, _, groups = rule
-    dims = x.dim() - 2
+    dims = len(shape) - 2
     # Channels of a group come first, then those of the result.
     weight = weight.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1)
-    sizes = [-(-x.size(2 + d) // stride[d]) for d in range(dims)]
+    sizes = [-(-shape[2 + d] // stride[d]) for d in range(dims)]
 
     def at(offsets):
         d = len(offsets)
@@ -389,9 +389,9 @@ def _input_gradient(gradient, x, weight, rule):
 
     out = at(())
     if out is None:
-        return gradient.new_zeros(x.shape)
-    for d in range(2, x.dim()):
-        out = out.narrow(d, 0, x.size(d))
+        return gradient.new_zeros(shape)
+    for d in range(2, len(shape)):
+        out = out.narrow(d, 0, shape[d])
     return out
 
 
@@ -458,7 +458,7 @@ def _convolution_backward(
         return NotImplemented
     else:
         if mask[0]:
-            of_input = _input_gradient(gradient, x, weight, rule)
+            of_input = _input_gradient(gradient, x.shape, weight, rule)
         if own_weight:
             of_weight = _weight_gradient(gradient, x, weight.shape[2:], rule)
     if mask[1] and not own_weight:
@@ -472,6 +472,38 @@ def _convolution_backward(
 
 
 TABLE[aten.convolution_backward.default] = _convolution_backward
+
+
+def _transposed_convolution(
+    x, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
+    """With strides, the gradient of the input of the convolution that has the same
+    weights: torch-mlir would put zeros between the elements and multiply by them."""
+    dims = weight.dim() - 2
+    if not transposed or x.dim() != weight.dim() or not (
+        _known(*x.shape[1:], *weight.shape) and x.is_floating_point()
+    ):
+        return NotImplemented
+    stride, padding, dilation, more = (
+        spatial(n, dims) for n in (stride, padding, dilation, output_padding)
+    )
+    # One weight is never apart from itself.
+    dilation = [d if n > 1 else 1 for d, n in zip(dilation, weight.shape[2:])]
+    if max(stride) == 1 or any(s > 1 < d for s, d in zip(stride, dilation)):
+        return NotImplemented
+    sizes = [
+        (x.size(2 + d) - 1) * stride[d] - 2 * padding[d]
+        + dilation[d] * (weight.size(2 + d) - 1) + more[d] + 1
+        for d in range(dims)
+    ]
+    if not _known(*sizes):
+        return NotImplemented
+    shape = (x.size(0), weight.size(1) * groups, *sizes)
+    out = _input_gradient(x, shape, weight, (stride, padding, dilation, groups))
+    return out if bias is None else out + _along(bias, len(shape), 1)
+
+
+TABLE[aten.convolution.default] = _transposed_convolution
 
 
 # -- distances, and what a mask has chosen -------------------------------------------

@@ -473,6 +473,12 @@ case("conv_transpose2d_grouped", lambda x, w: F.conv_transpose2d(x, w,
      stride=2, groups=2), (2, 4, 5, 7), (4, 3, 3, 3))
 case("conv_transpose2d_dilated", lambda x, w: F.conv_transpose2d(x, w,
      dilation=2), (2, 3, 5, 7), (3, 4, 3, 3))
+case("conv_transpose3d_strides", lambda x, w: F.conv_transpose3d(x, w, None,
+     (3, 1, 2), (1, 0, 2), (2, 0, 1)), (2, 2, 3, 4, 5), (2, 3, 2, 3, 4))
+case("conv_transpose2d_gaps", lambda x, w, b: F.conv_transpose2d(x, w, b, 3),
+     (2, 3, 4, 5), (3, 2, 2, 1), (2,))
+case("conv_transpose1d_one_weight", lambda x, w: F.conv_transpose1d(x, w,
+     stride=2, dilation=2, groups=3), (3, 3, 4), (3, 1, 1))
 case("conv_bn_relu", lambda x, w, g, b, m, v: F.relu(F.batch_norm(
      F.conv2d(x, w, padding=1), m, v, g, b)), (2, 3, 9, 9), (5, 3, 3, 3),
      (5,), (5,), (5,), positive((5,)))
