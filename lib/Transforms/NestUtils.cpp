@@ -377,6 +377,14 @@ bool holdsLoops(Block *block) {
   });
 }
 
+AffineForOp findFunctionsBehind(AffineForOp loop) {
+  for (auto later : loop->getBlock()->getOps<AffineForOp>())
+    if (loop->isBeforeInBlock(later) && computesFunctions(later) &&
+        haveEqualBounds(loop, later, IRMapping()))
+      return later;
+  return nullptr;
+}
+
 std::optional<uint64_t> getBufferBytes(MemRefType type) {
   std::optional<int64_t> bytes = getElementBytes(type.getElementType());
   if (!bytes || !type.hasStaticShape())

@@ -173,6 +173,9 @@ bool computesFunctions(mlir::affine::AffineForOp loop);
 
 unsigned countOperations(mlir::Operation *root);
 bool holdsLoops(mlir::Block *block);
+/// A loop that computes functions in the same iterations later in the same
+/// block, or null.
+mlir::affine::AffineForOp findFunctionsBehind(mlir::affine::AffineForOp loop);
 
 /// Bytes of a whole buffer of static shape.
 std::optional<uint64_t> getBufferBytes(mlir::MemRefType type);

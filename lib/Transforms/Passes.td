@@ -683,7 +683,7 @@ def ParallelizeNests
 }
 
 def PipelineRows : Pass<"polynest-pipeline-rows", "mlir::func::FuncOp"> {
-  let summary = "Store a row while functions of the next one are computed";
+  let summary = "Begin and store rows while functions of others are computed";
   let description = [{
     In a loop over rows whose body ends with a loop that streams the row of a
     result, that loop of a row runs with an earlier loop of the next row which
@@ -692,6 +692,13 @@ def PipelineRows : Pass<"polynest-pipeline-rows", "mlir::func::FuncOp"> {
     loop comes along. Rows run in 64 blocks or more, of up to 64 rows; the first
     row of a block goes ahead, the rest of its last row follows, and numbers that
     the rest of a row needs are carried by the loop over rows.
+
+    Where the first loop of a row reduces what it reads, with no more than eight
+    values carried beside those of a loop with functions and equal bounds, it runs
+    with that loop of the row before, behind what each iteration does there, and
+    the loop asks for rows that are 16 KiB further on: memory stands still while
+    functions are computed, and arithmetic while a row is read for the first time.
+    What runs ahead only reads, and the body writes none of that.
 
     What moves may write nothing that the rest of the body touches. It may read
     buffers of the row that the earlier loop writes, if iterations touch the same
@@ -702,6 +709,9 @@ def PipelineRows : Pass<"polynest-pipeline-rows", "mlir::func::FuncOp"> {
 
     Before: `for i { for j { e[j] = exp(X[i,j]); s += e[j] }  for j { R[i,j] = e[j] / s } }`
     After:  `for b { .. for i { for j { R[i-1,j] = e[j] / s; e[j] = exp(X[i,j]); .. } } .. }`
+
+    Before: `for i { for j { m = max(m, X[i,j]) }  for j { s += exp(X[i,j] - m) } .. }`
+    After:  `for b { .. for i { for j { s += exp(X[i,j] - m); n = max(n, X[i+1,j]) } .. m = n } .. }`
   }];
   let dependentDialects = ["mlir::affine::AffineDialect"];
   let statistics = [
@@ -956,7 +966,8 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     them in place. A loop qualifies if it carries no dependence, or only
     reductions in iter_args; bounds and conditions inside must not depend on
     it, and what depends on it must be elementwise, a load or a store. Several
-    vectors run interleaved, as many as hide the latency of an FMA; sums of
+    vectors run interleaved, as many as hide the latency of an FMA, or four where
+    a later loop along the same rows computes functions; sums of
     products in a reduction become FMAs. The main loop has no masks; the rest
     is done by one vector moved back (where iterations may be repeated), by
     narrower vectors and by the scalar loop. All of them are marked
@@ -1250,7 +1261,8 @@ def TileRegisters : Pass<"polynest-tile-registers", "mlir::func::FuncOp"> {
     and jams the copies, so that one reduction loop carries a tile of
     accumulators and each load serves several of them. Factors come from a
     model of arithmetic ports, latency, load ports and registers. All that the
-    loops hold is copied, up to a limit. Iterations that fill no tile run in a
+    loops hold is copied, up to a limit; rows of which a later loop computes
+    functions stay alone where two take more than 32 KiB. Iterations that fill no tile run in a
     copy of the original loop. Loops it made are marked
     `polynest.tiled_registers` and skipped by a second run.
 

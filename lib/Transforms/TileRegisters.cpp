@@ -11,7 +11,8 @@
 // arithmetic and load port use, fall. The tile must fit the registers, and
 // accumulators should cover the latency of the multiply-add units. All that the
 // unrolled loops hold is copied: a body that is long already overlaps its
-// iterations without, and copies of it would not fit the instruction cache.
+// iterations without, and copies of it would not fit the instruction cache. Two
+// rows of which functions are computed have to stay in the first-level cache.
 // Limits: static lower bounds and one upper bound; what does not fill a tile
 // runs in a copy of the original loop.
 // Cost: operations of the reduction times the tile; candidates times 64.
@@ -57,6 +58,10 @@ struct Kernel {
   int64_t operations = 0; // arithmetic that combines into accumulators
   SmallVector<Access, 0> loads;
 };
+
+/// What rows may touch that functions are computed of side by side: first-level
+/// caches hold 32 KiB or more.
+static constexpr uint64_t mostRowBytes = 32768;
 
 /// A choice: loops to unroll, outermost first, with their factors.
 struct Tile {
@@ -216,6 +221,26 @@ static Tile chooseTile(const Kernel &reduction,
   return best;
 }
 
+/// Bytes that the loops along a row touch: of each buffer what any of them
+/// does.
+static uint64_t countRowBytes(AffineForOp rows) {
+  llvm::SmallMapVector<Value, uint64_t, 4> bytes;
+  for (auto loop : rows.getBody()->getOps<AffineForOp>()) {
+    llvm::SmallMapVector<Value, SmallVector<Access, 0>, 4> touched;
+    SmallVector<Access, 0> accesses;
+    collectAccesses(loop, accesses);
+    for (Access &access : accesses)
+      touched[access.base].push_back(std::move(access));
+    for (auto &[base, ofBase] : touched)
+      bytes[base] = std::max(
+          bytes[base], getFootprintBytes(ofBase, loop).value_or(mostRowBytes));
+  }
+  uint64_t sum = 0;
+  for (auto [base, size] : bytes)
+    sum = saturatingAdd(sum, size);
+  return sum;
+}
+
 namespace {
 struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
   using TileRegistersBase::TileRegistersBase;
@@ -277,6 +302,10 @@ struct TileRegistersPass : impl::TileRegistersBase<TileRegistersPass> {
          auto around = dyn_cast_or_null<AffineForOp>(parent);
          parent = parent->getParentOp()) {
       reason = whyNotJammed(around);
+      if (around == outer->getParentOp() &&
+          findFunctionsBehind(reduction.inner) &&
+          countRowBytes(around) > mostRowBytes / 2)
+        reason = "two rows are too large for the first-level cache";
       if (!reason.empty())
         break;
       candidates.push_back(around);

@@ -1,7 +1,8 @@
 // Properties: a reduction is left, with a remark that has the numbers, where it
 // has no loop around it (@alone), where the loop around carries a dependence
-// (@carried), and where no load would be shared (@nothing). One whose body
-// stores is no reduction and gets none (@stores).
+// (@carried), where no load would be shared (@nothing), and where two rows of which
+// functions are computed are too large (@long). One whose body stores is no reduction and
+// gets none (@stores).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-tile-registers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s --implicit-check-not=polynest.tiled_registers
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=Missed < %t.remarks
 
@@ -57,6 +58,30 @@ func.func @nothing(%a: memref<14x11xf32>, %c: memref<14xf32>) {
       affine.yield %0, %1, %2, %3, %4, %5, %6, %7 : f32, f32, f32, f32, f32, f32, f32, f32
     }
     affine.store %r#0, %c[%i] : memref<14xf32>
+  }
+  return
+}
+
+// 4097 * 4 * 2 bytes.
+// CHECK-LABEL: func @long
+//      REMARK: [Missed] tile-registers
+// REMARK-SAME: two rows are too large for the first-level cache
+func.func @long(%a: memref<14x4097xf32>, %c: memref<14xf32>) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 14 {
+    %m = affine.for %k = 0 to 4097 iter_args(%s = %zero) -> f32 {
+      %l = affine.load %a[%i, %k] : memref<14x4097xf32>
+      %0 = arith.maximumf %s, %l : f32
+      affine.yield %0 : f32
+    }
+    %r = affine.for %k = 0 to 4097 iter_args(%s = %zero) -> f32 {
+      %l = affine.load %a[%i, %k] : memref<14x4097xf32>
+      %d = arith.subf %l, %m : f32
+      %e = math.exp %d : f32
+      %0 = arith.addf %s, %e : f32
+      affine.yield %0 : f32
+    }
+    affine.store %r, %c[%i] : memref<14xf32>
   }
   return
 }

@@ -950,3 +950,35 @@ func.func @sums_far(%X: memref<4096x4096xf32>, %Y: memref<4096x4096xf32> {polyne
   }
   return
 }
+
+// Eight sums hide the latency of an FMA; before a loop with functions, four.
+// CHECK-LABEL: func @leads
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 32 iter_args
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 32 iter_args
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 64 iter_args
+func.func @leads(%a: memref<8x1024xf32>, %c: memref<8x2xf32>) {
+  %least = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 8 {
+    %m = affine.for %j = 0 to 1024 iter_args(%s = %least) -> f32 {
+      %l = affine.load %a[%i, %j] : memref<8x1024xf32>
+      %0 = arith.maximumf %s, %l : f32
+      affine.yield %0 : f32
+    }
+    %r = affine.for %j = 0 to 1024 iter_args(%s = %zero) -> f32 {
+      %l = affine.load %a[%i, %j] : memref<8x1024xf32>
+      %d = arith.subf %l, %m : f32
+      %e = math.exp %d : f32
+      %0 = arith.addf %s, %e : f32
+      affine.yield %0 : f32
+    }
+    %n = affine.for %j = 0 to 1024 iter_args(%s = %least) -> f32 {
+      %l = affine.load %a[%i, %j] : memref<8x1024xf32>
+      %0 = arith.maximumf %s, %l : f32
+      affine.yield %0 : f32
+    }
+    affine.store %r, %c[%i, 0] : memref<8x2xf32>
+    affine.store %n, %c[%i, 1] : memref<8x2xf32>
+  }
+  return
+}
