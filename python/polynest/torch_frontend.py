@@ -507,7 +507,10 @@ def turns(node: torch.fx.Node) -> bool:
         out, torch.Tensor
     ):
         return False
-    sizes, to, come = _sizes(out), _strides(out), _strides(source)
+    sizes, to, come = (
+        [_hint(n) for n in numbers]
+        for numbers in (out.shape, out.stride(), source.stride())
+    )
     if None in (*sizes, *to, *come) or math.prod(sizes) < _TURNED_LEAST:
         return False
     # Single elements lie along no dimension, repeated ones along every one.
@@ -532,6 +535,12 @@ def _static(value: Any) -> int | None:
     if isinstance(value, torch.SymInt):
         return value.node.maybe_as_int()
     return None
+
+
+def _hint(value: Any) -> int | None:
+    """What the value is in the call that is traced: of those to come nothing
+    follows."""
+    return value.node.hint if isinstance(value, torch.SymInt) else value
 
 
 def _sizes(value: torch.Tensor) -> tuple[int | None, ...]:

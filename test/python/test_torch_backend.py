@@ -890,6 +890,22 @@ def test_equal_graphs_compile_once():
     assert first.compile_s > 10 * second.compile_s
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_copies_alone_are_compiled_where_they_turn(dynamic):
+    """A copy along another dimension than the operand lies in is one kernel, of
+    whole rows it is eager's; also where sizes are not known."""
+    for f, sizes, regions in (
+        (lambda x: x.t().contiguous(), (97, 130), 1),
+        (lambda x: x.permute(2, 0, 1)[:, 1:].contiguous(), (7, 30, 65), 1),
+        (lambda x: x[1:].clone(), (97, 130), 0),
+    ):
+        x = torch.randn(sizes)
+        torch_backend.reset_reports()
+        with torch.no_grad():
+            assert torch.equal(compiled(f, dynamic=dynamic)(x), f(x))
+        assert [r.regions for r in torch_backend.reports()] == [regions]
+
+
 @pytest.mark.parametrize("strided", [False, True])
 @pytest.mark.parametrize("options", [{}, {"freeze": True}])
 def test_small_calls(options, strided):
