@@ -97,6 +97,30 @@ static void storeBitsAsBytes(ModuleOp module) {
   });
 }
 
+/// Loads bits of which the bytes are wanted as bytes, as they are in memory:
+/// LLVM 22 gathers lanes of bytes that lie together with one load, lanes of
+/// bits one by one.
+static void loadBitsAsBytes(ModuleOp module) {
+  SmallVector<LLVM::LoadOp> loads;
+  module.walk([&](LLVM::LoadOp load) {
+    auto isByte = [](Operation *user) {
+      return isa<LLVM::ZExtOp>(user) &&
+             user->getResult(0).getType().isInteger(8);
+    };
+    if (load.getType().isInteger(1) && !load->use_empty() &&
+        llvm::all_of(load->getUsers(), isByte))
+      loads.push_back(load);
+  });
+  for (LLVM::LoadOp load : loads) {
+    SmallVector<Operation *> users(load->getUsers());
+    load.getResult().setType(IntegerType::get(load.getContext(), 8));
+    for (Operation *user : users) {
+      user->getResult(0).replaceAllUsesWith(load);
+      user->erase();
+    }
+  }
+}
+
 static bool isFlat(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return !vector || vector.getRank() == 1;
@@ -160,6 +184,7 @@ struct ConvertToLlvmPass : impl::ConvertToLlvmBase<ConvertToLlvmPass> {
       return signalPassFailure();
     foldDescriptors(module);
     storeBitsAsBytes(module);
+    loadBitsAsBytes(module);
     ++numApplied;
   }
 };

@@ -2,8 +2,9 @@
 // and flat vectors (@flat, @calls, @allocates); what it would not take goes
 // through upstream's passes first: math with an intrinsic and without one
 // (@math), vectors of two dimensions, masks and slices (@wide, @mask, @slice).
-// Bits are stored as bytes, those made of one as what it was (@bits). Nothing but
-// the LLVM dialect is left.
+// Bits are stored as bytes, those made of one as what it was (@bits), and loaded
+// as bytes where nothing else is wanted of them (@bytes). Nothing but the LLVM
+// dialect is left.
 // RUN: polynest-opt %s --polynest-convert-to-llvm --reconcile-unrealized-casts | FileCheck %s --implicit-check-not=builtin.unrealized --implicit-check-not=func.func --implicit-check-not=arith. --implicit-check-not=memref. --implicit-check-not=vector.
 // RUN: polynest-opt %s --polynest-convert-to-llvm --polynest-convert-to-llvm --reconcile-unrealized-casts | FileCheck %s
 
@@ -45,6 +46,22 @@ func.func @allocates(%n: index) -> f32 {
   %c = arith.constant 0 : index
   %v = memref.load %m[%c] : memref<?xf32>
   return %v : f32
+}
+
+// CHECK-LABEL: llvm.func @bytes
+//       CHECK: %[[BYTE:.+]] = llvm.load {{.+}} : !llvm.ptr -> i8
+//       CHECK: %[[BIT:.+]] = llvm.load {{.+}} : !llvm.ptr -> i1
+//       CHECK: llvm.zext %[[BIT]] : i1 to i8
+//       CHECK: llvm.store %[[BYTE]], {{.+}} : i8, !llvm.ptr
+func.func @bytes(%m: memref<4xi1>, %o: memref<4xi8>, %i: index) -> i1 {
+  %c1 = arith.constant 1 : index
+  %a = memref.load %m[%i] : memref<4xi1>
+  %b = memref.load %m[%c1] : memref<4xi1>
+  %x = arith.extui %a : i1 to i8
+  %y = arith.extui %b : i1 to i8
+  memref.store %x, %o[%i] : memref<4xi8>
+  memref.store %y, %o[%c1] : memref<4xi8>
+  return %b : i1
 }
 
 // CHECK-LABEL: llvm.func @bits
