@@ -20,9 +20,10 @@
 // Profitable always: less memory and less traffic. Where both (a) and (b) are
 // legal it is (a), but (b) where the copy turns rows into columns and something
 // else reads the rows: they are computed along rows then. Limits: (a) and (b)
-// ask for plain affine accesses of the buffer, all in nests of the entry block,
-// and copies that are perfect nests or memref.copy. Cost: linear in operations
-// and uses, times the accesses of a copy's target.
+// ask for plain accesses of the buffer, all in nests of the entry block, affine
+// ones but in (a) where each index stays what it is, and copies that are
+// perfect nests or memref.copy. Cost: linear in operations and uses, times the
+// accesses of a copy's target.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -150,11 +151,14 @@ static std::optional<Copy> matchCopy(NestNode &node) {
               composeIndices(read, write, node.band)};
 }
 
-/// True if everything that names the buffer is a plain affine access of it, or
-/// the given operation.
-static bool hasPlainUses(Value buffer, Operation *except) {
+/// True if everything that names the buffer is a plain affine access of it, one
+/// at a place that data choose where `anyPlace` says so, or the given
+/// operation.
+static bool hasPlainUses(Value buffer, Operation *except,
+                         bool anyPlace = false) {
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-    if (user == except)
+    if (user == except ||
+        (anyPlace && isa<memref::LoadOp, memref::StoreOp>(user)))
       return true;
     SmallVector<Access, 1> accesses;
     if (isa<AffineLoadOp, AffineStoreOp>(user))
@@ -262,13 +266,20 @@ static bool isApart(const Access &access, ArrayRef<IndexRange> image) {
   return false;
 }
 
+/// True if each index of the source is the same index of the target.
+static bool keepsPlaces(const Copy &copy) {
+  return !copy.view && copy.toTarget.isIdentity() &&
+         copy.source.getType() == copy.target.getType();
+}
+
 /// Why the copy's source cannot live in its target, or null.
 static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
   memref::AllocOp alloc = getPrivateAlloc(copy.source);
   if (!alloc || !copy.toTarget)
     return "the source is not a whole private buffer";
   if (alloc->getBlock() != copy.node->op->getBlock() ||
-      !hasPlainUses(copy.source, copy.view ? copy.view : copy.node->op))
+      !hasPlainUses(copy.source, copy.view ? copy.view : copy.node->op,
+                    keepsPlaces(copy)))
     return "the source has other uses than plain accesses";
   // Indices that join dimensions keep nests from being fused; one nest is.
   if (copy.view && graph.usersOf(copy.source).size() != 2)
@@ -328,7 +339,9 @@ static void redirect(Value buffer, Value target, AffineMap map) {
     access->setAttr(mapName, AffineMapAttr::get(simplifyAffineMap(composed)));
   };
   for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
-    if (auto load = dyn_cast<AffineLoadOp>(user))
+    if (isa<memref::LoadOp, memref::StoreOp>(user))
+      user->replaceUsesOfWith(buffer, target);
+    else if (auto load = dyn_cast<AffineLoadOp>(user))
       redirectOne(load, 0, AffineLoadOp::getMapAttrStrName());
     else
       redirectOne(cast<AffineStoreOp>(user), 1,

@@ -3,7 +3,8 @@
 // (@mutable), if it covers a part (@part), if the source changes while the
 // copy is read (@changes), and if the loop around it may not run (@never); a
 // buffer stays if it is passed on (@passed), returned (@returned), or read in a
-// condition of something that stays (@condition); assertions stay (@assert); stores
+// condition of something that stays (@condition), or if data choose its places and
+// the copy moves them (@scattered_turned); assertions stay (@assert); stores
 // stay that the next nest does not overwrite for certain (@seen).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -291,6 +292,36 @@ func.func @seen_fails(%f: f32, %o: memref<8xf32> {polynest.result})
     %c = arith.cmpf ogt, %f, %zero : f32
     cf.assert %c, "not positive"
     affine.store %zero, %o[%i] : memref<8xf32>
+  }
+  return
+}
+
+// The copy moves each element, and data choose which one is stored.
+// CHECK-LABEL: func @scattered_turned
+//       CHECK: %[[T:.+]] = memref.alloc
+//       CHECK: memref.store %{{.+}}, %[[T]]
+//       CHECK: return
+//      REMARK: the source has other uses than plain accesses
+func.func @scattered_turned(%x: memref<8x8xf32>, %p: memref<4xindex>, %o: memref<8x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8x8xf32>
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %x[%i, %j] : memref<8x8xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %t[%i, %j] : memref<8x8xf32>
+    }
+  }
+  affine.for %i = 0 to 4 {
+    %j = affine.load %p[%i] : memref<4xindex>
+    %a = affine.load %x[%i, %i] : memref<8x8xf32>
+    memref.store %a, %t[%j, %i] : memref<8x8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<8x8xf32>
+      affine.store %a, %o[%j, %i] : memref<8x8xf32>
+    }
   }
   return
 }

@@ -3,7 +3,7 @@
 // read (@still_read), or with dimensions joined (@joined) if nothing else reads it
 // so (@joined_twice) and one nest writes it (@joined_filled); a copy of memory that does not change is read from there
 // (@from), and so is what turns rows that something else reads, too (@turned); a buffer that only updates itself goes with its loads, stores and
-// loops (@self); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
+// loops (@self); data may choose places of a buffer whose copy keeps them (@scattered); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
 // one overwrites it (@overwritten).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -352,6 +352,36 @@ func.func @overwritten(%x: memref<4x8xf32>, %o: memref<4x8xf32> {polynest.result
       affine.store %s, %o[%i, %j] : memref<4x8xf32>
       affine.yield %s : f32
     }
+  }
+  return
+}
+
+// CHECK-LABEL: func @scattered
+//  CHECK-SAME: (%[[X:.+]]: memref<8xf32>, %[[P:.+]]: memref<4xindex>, %[[O:.+]]: memref<8xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for
+//       CHECK:   affine.store %{{.+}}, %[[O]]
+//       CHECK: affine.for
+//       CHECK:   memref.load %[[O]]
+//       CHECK:   memref.store %{{.+}}, %[[O]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @scattered(%x: memref<8xf32>, %p: memref<4xindex>, %o: memref<8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %x[%i] : memref<8xf32>
+    affine.store %a, %t[%i] : memref<8xf32>
+  }
+  affine.for %i = 0 to 4 {
+    %j = affine.load %p[%i] : memref<4xindex>
+    %a = memref.load %t[%j] : memref<8xf32>
+    %b = arith.addf %a, %a : f32
+    memref.store %b, %t[%j] : memref<8xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[%i] : memref<8xf32>
+    affine.store %a, %o[%i] : memref<8xf32>
   }
   return
 }
