@@ -73,6 +73,168 @@ def _replace(op, values) -> None:
     op.operation.erase()
 
 
+def _constant(value) -> int | None:
+    """The value of a constant index."""
+    from torch_mlir import ir
+
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    attribute = owner.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+class _Flat:
+    """A flat loop of a static number of places as two, where an element's
+    expression takes its variable apart by `inner` places a row."""
+
+    def __init__(self, b, rows: int, inner: int):
+        self.sizes = [b.constant(rows), b.constant(inner)]
+        self.rows, self.inner = rows, inner
+        self.at = self.row = self.column = None
+
+    def enter(self, b, row, column):
+        start = b.arith.MulIOp(row, self.sizes[1]).result
+        self.at = b.arith.AddIOp(start, column).result
+        self.row, self.column = row, column
+        return self.at
+
+    def divide(self, name: str, value, by: int | None):
+        """What a division of `value` is, if that is known."""
+        if value == self.at and by == self.inner:
+            return self.column if name == "arith.remsi" else self.row
+        if value == self.row and name == "arith.remsi" and by and by >= self.rows:
+            return self.row
+        return None
+
+
+class _Elements:
+    """Elements of tensors, written where they are read: columns of what is put
+    side by side, and what few pure operations compute from places alone, as
+    torch-mlir flattens the operands of a scatter."""
+
+    most_operations = 16
+
+    def __init__(self, b, flat: _Flat | None = None):
+        self.b, self.flat = b, flat
+
+    def get(self, value, at):
+        op = value.owner
+        found = None
+        if not isinstance(op, self.b.ir.Block):
+            if op.name == "tensor.insert_slice":
+                source = self._source_of(op, at)
+                found = source and self.get(*source)
+            elif op.name == "linalg.generic":
+                found = self._compute(op, value, at)
+        return found or self.b.tensor.ExtractOp(value, at).result
+
+    def _source_of(self, op, at):
+        """The operand of an insertion that has the element, and where."""
+        offsets, sizes, strides = (
+            list(op.attributes[f"static_{name}"])
+            for name in ("offsets", "sizes", "strides")
+        )
+        source, target = op.operands[0], op.operands[1]
+        shape = self.b.ir.RankedTensorType(target.type).shape
+        if self.b.ir.RankedTensorType(source.type).rank != len(shape):
+            return None
+        if min(offsets) < 0 or min(sizes) < 0 or any(s != 1 for s in strides):
+            return None
+        places = list(at)
+        for d, (offset, size) in enumerate(zip(offsets, sizes)):
+            if offset == 0 and size == shape[d]:
+                continue
+            place = _constant(at[d])
+            if place is None:
+                return None
+            if not offset <= place < offset + size:
+                return target, at
+            places[d] = self.b.constant(place - offset)
+        return source, places
+
+    def body_of(self, op, value):
+        """Operations of a result that places alone decide, or none."""
+        ir = self.b.ir
+        block = op.regions[0].blocks[0]
+        maps = [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
+        kinds = [str(kind) for kind in op.attributes["iterator_types"]]
+        last = list(block.operations)[-1].operands
+        place = list(op.results).index(value)
+        ops, wanted = _needed(block, [last[place]])
+        if (
+            not ops
+            or len(ops) > self.most_operations
+            or any("parallel" not in kind for kind in kinds)
+            or any(argument in wanted for argument in block.arguments)
+        ):
+            return None
+        for inner in ops:
+            name = inner.operation.name
+            if name == "tensor.extract":
+                if any(_from_data(v, block) for v in list(inner.operands)[1:]):
+                    return None
+            elif not name.startswith(("arith.", "linalg.index")):
+                return None
+        return ops, last[place], maps[len(maps) - len(op.results) + place]
+
+    def _compute(self, op, value, at):
+        ir = self.b.ir
+        body = self.body_of(op, value)
+        if not body:
+            return None
+        ops, result, where = body
+        variables: dict[int, object] = {}
+        for index, expr in zip(at, where.results):
+            if isinstance(expr, ir.AffineDimExpr):
+                variables[expr.position] = index
+            elif not isinstance(expr, ir.AffineConstantExpr):
+                return None
+        if len(variables) != where.n_dims:
+            return None
+        mapping: dict = {}
+        for inner in ops:
+            name = inner.operation.name
+            operands = [mapping.get(v, v) for v in inner.operands]
+            if name == "linalg.index":
+                dim = ir.IntegerAttr(inner.attributes["dim"]).value
+                mapping[inner.results[0]] = variables[dim]
+                continue
+            if self.flat and name in ("arith.divsi", "arith.remsi"):
+                known = self.flat.divide(name, operands[0], _constant(operands[1]))
+                if known is not None:
+                    mapping[inner.results[0]] = known
+                    continue
+            copy = inner.operation.clone()
+            for i, operand in enumerate(operands):
+                copy.operands[i] = operand
+            mapping.update(zip(inner.results, copy.results))
+        return mapping.get(result, result)
+
+
+def _flat_of(b, value, places: int) -> _Flat | None:
+    """How the expression of an element takes the first place apart."""
+    op = value.owner
+    if isinstance(op, b.ir.Block) or op.name != "linalg.generic" or places < 1:
+        return None
+    body = _Elements(b).body_of(op, value)
+    for inner in body[0] if body else []:
+        if inner.operation.name != "arith.remsi":
+            continue
+        of, by = inner.operands
+        length = _constant(by)
+        if (
+            not isinstance(of.owner, b.ir.Block)
+            and of.owner.name == "linalg.index"
+            and b.ir.IntegerAttr(of.owner.attributes["dim"]).value == 0
+            and length
+            and length > 1
+            and places % length == 0
+        ):
+            return _Flat(b, places // length, length)
+    return None
+
+
 def _rewrite_scan(op) -> None:
     b = _Builder(op)
     ir = b.ir
@@ -139,13 +301,15 @@ def _rewrite_scatter(op) -> None:
         sizes = [b.size(updates, d) for d in range(rank)]
         zero = b.arith.ConstantOp(index_element, 0).result
         limits = [b.size(out, d) for d in targets]
+        flat = _flat_of(b, updates, ir.RankedTensorType(updates.type).shape[0])
+        elements = _Elements(b, flat)
 
         def step(at, state):
+            if flat:
+                at = [flat.enter(b, *at[:2]), *at[2:]]
             where = dict(zip(window_dims, at[1:]))
             for k, dim in enumerate(targets):
-                raw = b.tensor.ExtractOp(
-                    indices, [at[0], b.constant(k)]
-                ).result
+                raw = elements.get(indices, [at[0], b.constant(k)])
                 index = b.arith.IndexCastOp(b.index, raw).result
                 if dim in where:
                     index = b.arith.AddIOp(index, where[dim]).result
@@ -159,11 +323,13 @@ def _rewrite_scatter(op) -> None:
                 cf.AssertOp(inside, "index out of range in scatter")
                 where[dim] = index
             place = [where[d] for d in range(len(where))]
-            update = b.tensor.ExtractOp(updates, at).result
+            update = elements.get(updates, at)
             old = b.tensor.ExtractOp(state[0], place).result
             (value,) = b.inline(block, [update, old])
             return [b.tensor.InsertOp(value, state[0], place).result]
 
+        if flat:
+            sizes[:1] = flat.sizes
         (result,) = b.loops(sizes, [out], step)
         _replace(op, [result])
 

@@ -2,6 +2,7 @@
 """The lowering worker: crashes, hangs and forks stay away from the user."""
 
 import os
+import re
 import signal
 import threading
 
@@ -223,3 +224,23 @@ def test_rewrites():
     assert scan["ok"], scan
     assert "scf.for" in scan["text"] and "tm_tensor" not in scan["text"]
     assert "f64" in scan["text"]
+
+
+def test_scatters_read_their_operands_where_they_lie():
+    scatter = child.lower(
+        "func.func @main(%a: !torch.vtensor<[4,9],f32>, "
+        "%i: !torch.vtensor<[3,5],si64>, %v: !torch.vtensor<[3,5],f32>) -> "
+        "!torch.vtensor<[4,9],f32> {\n"
+        "  %d = torch.constant.int 1\n"
+        "  %0 = torch.aten.scatter_add %a, %d, %i, %v : "
+        "!torch.vtensor<[4,9],f32>, !torch.int, !torch.vtensor<[3,5],si64>, "
+        "!torch.vtensor<[3,5],f32> -> !torch.vtensor<[4,9],f32>\n"
+        "  return %0 : !torch.vtensor<[4,9],f32>\n}",
+        False,
+    )
+    assert scatter["ok"], scatter
+    row, column = re.findall(r"scf\.for (%\w+) = ", scatter["text"])
+    loops = scatter["text"].partition("scf.for")[2]
+    for operand in ("%arg1", "%arg2"):
+        assert f"tensor.extract {operand}[{row}, {column}]" in loops
+    assert "arith.remsi" not in loops and "%inserted_slice" not in loops

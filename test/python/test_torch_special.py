@@ -225,6 +225,8 @@ SORTS = {
         torch.put(x, torch.tensor([[0, 34], [-1, 7]]), x[:2, :2], True),
         torch.put(x, torch.tensor([3, 5]), x[0, :2]),
         x.scatter_add(-1, torch.tensor([[0, 2], [2, 2]]), x[:2, :2]),
+        x.scatter_add(0, torch.tensor([[0, 2, 4], [4, 2, 0]]), x[3:, :3]),
+        (y := x * 2).scatter_add(1, torch.tensor([[6], [0], [6]]), y[:3, 2:3]),
         x.scatter(1, torch.tensor([[0, 2], [3, 2]]), x[:2, :2], reduce="add"),
         x.scatter(
             -1, torch.tensor([[0, 2], [3, 2]]), x[:2, :2], reduce="multiply"
