@@ -7,11 +7,13 @@
 // generic form. Legal when: the operands and attributes have the form
 // torch-mlir gives them; anything else is an error. A scan runs in order along
 // its dimension. A sort is a stable merge sort, which gives a permutation for
-// every comparison, also one that is false both ways for NaN. A scatter applies
-// its updates in order, and asserts that the indices are in range. Profitable
-// always: nothing else reads these operations. Limits: one scan at a time;
-// `tm_tensor.attention` is refused. Cost: linear in operations. At run time a
-// sort takes n log n comparisons.
+// every comparison, also one that is false both ways for NaN. Where slices read
+// only the first few elements of the sorted lines, those are kept sorted by
+// insertion. A scatter applies its updates in order, and asserts that the
+// indices are in range. Profitable always: nothing else reads these operations.
+// Limits: one scan at a time; `tm_tensor.attention` is refused. Cost: linear in
+// operations. At run time a sort takes n log n comparisons, the first k of n
+// elements n, and k for each that was among the first k of those before it.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -20,6 +22,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -155,6 +158,26 @@ static StringRef whyNotLowered(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Profitability
+//===----------------------------------------------------------------------===//
+
+/// Elements that are kept sorted by insertion. In the worst case, where each
+/// element comes before all that were seen, each takes as many steps: at 32
+/// no more than those of a sort of some thousands, with two loads less each.
+static constexpr int64_t kMaxKept = 32;
+/// As many are no slower to insert than to merge, whatever the length.
+static constexpr int64_t kFewKept = 16;
+
+/// Whether the first `count` of `length` elements are found without a sort.
+static bool isSelection(int64_t count, int64_t length) {
+  if (count < 1 || count > kMaxKept)
+    return false;
+  if (ShapedType::isDynamic(length))
+    return true;
+  return count <= (count <= kFewKept ? length : length / 4);
+}
+
+//===----------------------------------------------------------------------===//
 // Transform
 //===----------------------------------------------------------------------===//
 
@@ -287,71 +310,76 @@ static SmallVector<Value> lowerScan(OpBuilder &b, Operation *op) {
 }
 
 /// One pass of the merge sort: runs of `width` elements of `from` are merged in
-/// pairs into `into`. The heads of both runs are carried from element to
-/// element; at the start of a pair they are set anew.
+/// pairs into `into`. The places of both heads are carried from element to
+/// element of a pair.
 static SmallVector<Value> mergeRuns(OpBuilder &b, Operation *op, Value length,
                                     Value width, ValueRange from,
                                     ValueRange into) {
   Location loc = op->getLoc();
-  Value zero = constantIndex(b, loc, 0), one = constantIndex(b, loc, 1);
+  Value one = constantIndex(b, loc, 1);
   Value pair = arith::AddIOp::create(b, loc, width, width);
   Value last = arith::SubIOp::create(b, loc, length, one);
-  SmallVector<Value> inits{zero, zero};
-  inits.append(into.begin(), into.end());
-  SmallVector<Value> results = buildLoops(
-      b, loc, length, inits,
-      [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
-        auto minimum = [&](Value x, Value y) -> Value {
+  Value pairs = arith::CeilDivUIOp::create(b, loc, length, pair);
+  return buildLoops(
+      b, loc, pairs, into,
+      [&](OpBuilder &outer, ValueRange number, ValueRange merged) {
+        auto minimum = [&](OpBuilder &i, Value x, Value y) -> Value {
           return arith::MinSIOp::create(i, loc, x, y);
         };
-        auto less = [&](Value x, Value y) -> Value {
-          return arith::CmpIOp::create(i, loc, arith::CmpIPredicate::slt, x, y);
-        };
-        Value inPair = arith::RemUIOp::create(i, loc, iv[0], pair);
-        Value begin = arith::SubIOp::create(i, loc, iv[0], inPair);
-        Value middle =
-            minimum(arith::AddIOp::create(i, loc, begin, width), length);
-        Value end = minimum(arith::AddIOp::create(i, loc, begin, pair), length);
-        Value fresh = arith::CmpIOp::create(i, loc, arith::CmpIPredicate::eq,
-                                            inPair, zero);
-        Value left = arith::SelectOp::create(i, loc, fresh, begin, carried[0]);
-        Value right =
-            arith::SelectOp::create(i, loc, fresh, middle, carried[1]);
-        // Heads past their run are not taken, but must be readable.
-        Value leftSafe = minimum(left, last), rightSafe = minimum(right, last);
-        SmallVector<Value> compared;
-        for (Value tensor : from) {
-          compared.push_back(
-              tensor::ExtractOp::create(i, loc, tensor, leftSafe));
-          compared.push_back(
-              tensor::ExtractOp::create(i, loc, tensor, rightSafe));
-        }
-        Value ordered = cloneBody(i, op, compared);
-        Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
-        Value rightLeft = less(right, end);
-        Value prefers =
-            arith::SelectOp::create(i, loc, rightLeft, ordered, yes);
-        Value takesLeft =
-            arith::AndIOp::create(i, loc, less(left, middle), prefers);
-        SmallVector<Value> next;
-        next.push_back(arith::SelectOp::create(
-            i, loc, takesLeft, arith::AddIOp::create(i, loc, left, one), left));
-        next.push_back(
-            arith::SelectOp::create(i, loc, takesLeft, right,
-                                    arith::AddIOp::create(i, loc, right, one)));
-        for (unsigned k = 0; k < from.size(); ++k) {
-          Value value = arith::SelectOp::create(
-              i, loc, takesLeft, compared[2 * k], compared[2 * k + 1]);
-          next.push_back(
-              tensor::InsertOp::create(i, loc, value, carried[2 + k], iv[0]));
-        }
-        return next;
+        Value begin = arith::MulIOp::create(outer, loc, number[0], pair);
+        Value middle = minimum(
+            outer, arith::AddIOp::create(outer, loc, begin, width), length);
+        Value end = minimum(
+            outer, arith::AddIOp::create(outer, loc, begin, pair), length);
+        Value size = arith::SubIOp::create(outer, loc, end, begin);
+        SmallVector<Value> inits{begin, middle};
+        inits.append(merged.begin(), merged.end());
+        SmallVector<Value> results = buildLoops(
+            outer, loc, size, inits,
+            [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
+              auto less = [&](Value x, Value y) -> Value {
+                return arith::CmpIOp::create(i, loc, arith::CmpIPredicate::slt,
+                                             x, y);
+              };
+              Value left = carried[0], right = carried[1];
+              // Heads past their run are not taken, but must be readable.
+              Value leftSafe = minimum(i, left, last);
+              Value rightSafe = minimum(i, right, last);
+              SmallVector<Value> compared;
+              for (Value tensor : from)
+                for (Value head : {leftSafe, rightSafe})
+                  compared.push_back(
+                      tensor::ExtractOp::create(i, loc, tensor, head));
+              Value ordered = cloneBody(i, op, compared);
+              Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
+              Value prefers = arith::SelectOp::create(i, loc, less(right, end),
+                                                      ordered, yes);
+              Value takesLeft =
+                  arith::AndIOp::create(i, loc, less(left, middle), prefers);
+              Value to = arith::AddIOp::create(i, loc, begin, iv[0]);
+              Value step = arith::IndexCastUIOp::create(
+                  i, loc, i.getIndexType(), takesLeft);
+              Value next = arith::AddIOp::create(i, loc, left, step);
+              // Together the heads have gone as far as what is written.
+              Value sum = arith::AddIOp::create(i, loc, to, middle);
+              sum = arith::AddIOp::create(i, loc, sum, one);
+              SmallVector<Value> nexts{
+                  next, arith::SubIOp::create(i, loc, sum, next)};
+              for (unsigned k = 0; k < from.size(); ++k) {
+                Value value = arith::SelectOp::create(
+                    i, loc, takesLeft, compared[2 * k], compared[2 * k + 1]);
+                nexts.push_back(tensor::InsertOp::create(i, loc, value,
+                                                         carried[2 + k], to));
+              }
+              return nexts;
+            });
+        return SmallVector<Value>(llvm::drop_begin(results, 2));
       });
-  return SmallVector<Value>(llvm::drop_begin(results, 2));
 }
 
 /// Sorts `lines`, one-dimensional tensors of `length`: passes with runs of
-/// 1, 2, 4... go into a second buffer and back.
+/// 1, 2, 4... go into a second buffer and back, two at a time, since
+/// bufferization takes buffers that change places for one.
 static SmallVector<Value> sortLines(OpBuilder &b, Operation *op, Value length,
                                     ArrayRef<Value> lines) {
   Location loc = op->getLoc();
@@ -372,30 +400,204 @@ static SmallVector<Value> sortLines(OpBuilder &b, Operation *op, Value length,
         scf::ConditionOp::create(before, loc, more, arguments);
       },
       [&](OpBuilder &after, Location, ValueRange arguments) {
-        ValueRange from = arguments.slice(1, count);
-        SmallVector<Value> merged =
-            mergeRuns(after, op, length, arguments[0], from,
-                      arguments.drop_front(1 + count));
-        SmallVector<Value> next{
-            arith::AddIOp::create(after, loc, arguments[0], arguments[0])};
-        // Copied back, since bufferization takes buffers that change places
-        // for one.
-        for (auto [result, tensor] : llvm::zip(merged, from))
-          next.push_back(bufferization::MaterializeInDestinationOp::create(
-                             after, loc, tensor.getType(), result, tensor)
-                             .getResult());
-        next.append(merged);
+        Value width = arguments[0];
+        ValueRange lines = arguments.slice(1, count);
+        auto twice = [&](Value value) -> Value {
+          return arith::AddIOp::create(after, loc, value, value);
+        };
+        SmallVector<Value> there = mergeRuns(after, op, length, width, lines,
+                                             arguments.drop_front(1 + count));
+        SmallVector<Value> back =
+            mergeRuns(after, op, length, twice(width), there, lines);
+        SmallVector<Value> next{twice(twice(width))};
+        next.append(back);
+        next.append(there);
         scf::YieldOp::create(after, loc, next);
       });
   return SmallVector<Value>(loop.getResults().slice(1, count));
 }
 
-static SmallVector<Value> lowerSort(OpBuilder &b, Operation *op) {
+/// The most that `value` can be, as constants and minima of them show.
+static std::optional<int64_t> mostOf(OpFoldResult value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return constant;
+  Operation *maker = cast<Value>(value).getDefiningOp();
+  if (auto cast = dyn_cast_or_null<arith::IndexCastOp>(maker))
+    return mostOf(OpFoldResult(cast.getIn()));
+  if (auto minimum = dyn_cast_or_null<arith::MinSIOp>(maker)) {
+    std::optional<int64_t> most = mostOf(OpFoldResult(minimum.getLhs()));
+    return most ? most : mostOf(OpFoldResult(minimum.getRhs()));
+  }
+  return std::nullopt;
+}
+
+/// How many of the first elements along the dimension the sort's results are
+/// read of, where slices of known sizes are all that reads them, and
+/// `tensor.dim`.
+static std::optional<int64_t> elementsRead(Operation *op, int64_t dimension) {
+  int64_t count = 0;
+  for (Operation *user : op->getUsers()) {
+    if (isa<tensor::DimOp>(user))
+      continue;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice || slice.getStaticStrides()[dimension] != 1)
+      return std::nullopt;
+    int64_t size = slice.getStaticSizes()[dimension];
+    std::optional<int64_t> offset = mostOf(slice.getMixedOffsets()[dimension]);
+    if (ShapedType::isDynamic(size) || !offset)
+      return std::nullopt;
+    // A slice lies inside of its source, so no offset is negative.
+    count = std::max(count, std::max<int64_t>(*offset, 0) + size);
+  }
+  return count;
+}
+
+/// An element of an operand; of a range its index, without the memory.
+static Value elementOf(OpBuilder &b, Location loc, Value tensor,
+                       ValueRange position) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (generic && generic.getNumDpsInputs() == 0 &&
+      generic->getNumResults() == 1 &&
+      generic.getIndexingMapsArray()[0].isIdentity()) {
+    Value yielded = generic.getBody()->getTerminator()->getOperand(0);
+    auto cast = yielded.getDefiningOp<arith::IndexCastOp>();
+    if (cast)
+      if (auto index = cast.getIn().getDefiningOp<linalg::IndexOp>())
+        return arith::IndexCastOp::create(b, loc, cast.getType(),
+                                          position[index.getDim()]);
+  }
+  return tensor::ExtractOp::create(b, loc, tensor, position);
+}
+
+/// Puts the element at `place` of the operands into the first `count` of the
+/// sorted lines of `tensors`, after its equals. What then is last goes to the
+/// place behind them, or where `isFull`, nowhere.
+static SmallVector<Value> insertSorted(OpBuilder &b, Operation *op,
+                                       ValueRange batch, Value place,
+                                       Value count, bool isFull,
+                                       ValueRange tensors) {
+  Location loc = op->getLoc();
+  int64_t dimension = *integerOf(op, "dimension");
+  unsigned n = tensors.size();
+  SmallVector<Value> inits{arith::ConstantIntOp::create(b, loc, 0, 1)};
+  for (Value operand : op->getOperands())
+    inits.push_back(
+        elementOf(b, loc, operand, withIndex(batch, dimension, place)));
+  inits.append(tensors.begin(), tensors.end());
+  SmallVector<Value> results = buildLoops(
+      b, loc, count, inits,
+      [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
+        SmallVector<Value> at = withIndex(batch, dimension, iv[0]);
+        ValueRange moved = carried.slice(1, n),
+                   lines = carried.drop_front(1 + n);
+        SmallVector<Value> held, compared;
+        for (auto [line, value] : llvm::zip(lines, moved)) {
+          held.push_back(tensor::ExtractOp::create(i, loc, line, at));
+          compared.append({held.back(), value});
+        }
+        Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
+        Value before =
+            arith::XOrIOp::create(i, loc, cloneBody(i, op, compared), yes);
+        // Behind the place found, all move by one.
+        Value moves = arith::OrIOp::create(i, loc, carried[0], before);
+        SmallVector<Value> next{moves}, written;
+        for (auto [old, value, line] : llvm::zip(held, moved, lines)) {
+          Value stays = arith::SelectOp::create(i, loc, moves, value, old);
+          next.push_back(arith::SelectOp::create(i, loc, moves, old, value));
+          written.push_back(tensor::InsertOp::create(i, loc, stays, line, at));
+        }
+        next.append(written);
+        return next;
+      });
+  SmallVector<Value> lines(llvm::drop_begin(results, 1 + n));
+  if (isFull)
+    return lines;
+  for (auto [line, value] : llvm::zip(lines, llvm::drop_begin(results)))
+    line = tensor::InsertOp::create(b, loc, value, line,
+                                    withIndex(batch, dimension, count));
+  return lines;
+}
+
+/// The first `count` elements of the sorted lines: those found so far are kept
+/// sorted, and of the others only what comes before the last of them is put
+/// among them.
+static SmallVector<Value> lowerSelection(OpBuilder &b, Operation *op,
+                                         int64_t count) {
   Location loc = op->getLoc();
   int64_t dimension = *integerOf(op, "dimension");
   SmallVector<Value> sizes = sizesOf(b, loc, op->getOperand(0));
   Value length = sizes[dimension];
+  Value kept = constantIndex(b, loc, count);
+  if (tensorType(op->getOperand(0)).isDynamicDim(dimension)) {
+    Value enough =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, kept, length);
+    cf::AssertOp::create(b, loc, enough, "slice: out of range");
+  }
+  SmallVector<Value> inits;
+  for (Value operand : op->getOperands()) {
+    SmallVector<OpFoldResult> extents = tensor::getMixedSizes(b, loc, operand);
+    extents[dimension] = b.getIndexAttr(count);
+    inits.push_back(tensor::EmptyOp::create(
+        b, loc, extents, tensorType(operand).getElementType()));
+  }
+  Value one = constantIndex(b, loc, 1);
+  Value others = arith::SubIOp::create(b, loc, length, kept);
+  Value last = arith::SubIOp::create(b, loc, kept, one);
+  sizes.erase(sizes.begin() + dimension);
+  return buildLoops(
+      b, loc, sizes, inits,
+      [&](OpBuilder &outer, ValueRange batch, ValueRange tensors) {
+        SmallVector<Value> first = buildLoops(
+            outer, loc, kept, tensors,
+            [&](OpBuilder &i, ValueRange iv, ValueRange lines) {
+              return insertSorted(i, op, batch, iv[0], iv[0], false, lines);
+            });
+        return buildLoops(
+            outer, loc, others, first,
+            [&](OpBuilder &i, ValueRange iv, ValueRange lines) {
+              Value place = arith::AddIOp::create(i, loc, iv[0], kept);
+              SmallVector<Value> compared;
+              for (auto [line, operand] : llvm::zip(lines, op->getOperands())) {
+                compared.push_back(tensor::ExtractOp::create(
+                    i, loc, line, withIndex(batch, dimension, last)));
+                compared.push_back(elementOf(
+                    i, loc, operand, withIndex(batch, dimension, place)));
+              }
+              auto choice = scf::IfOp::create(
+                  i, loc, cloneBody(i, op, compared),
+                  [&](OpBuilder &stay, Location) {
+                    scf::YieldOp::create(stay, loc, lines);
+                  },
+                  [&](OpBuilder &insert, Location) {
+                    scf::YieldOp::create(insert, loc,
+                                         insertSorted(insert, op, batch, place,
+                                                      kept, true, lines));
+                  });
+              return SmallVector<Value>(choice.getResults());
+            });
+      });
+}
+
+/// Makes the slices of the sort's results slices of `kept`, their beginnings.
+static void sliceBeginnings(Operation *op, ValueRange kept) {
+  for (auto [result, beginning] : llvm::zip(op->getResults(), kept))
+    for (OpOperand &use : llvm::make_early_inc_range(result.getUses()))
+      if (isa<tensor::ExtractSliceOp>(use.getOwner()))
+        use.set(beginning);
+}
+
+static SmallVector<Value> lowerSort(OpBuilder &b, Operation *op) {
+  Location loc = op->getLoc();
+  int64_t dimension = *integerOf(op, "dimension");
   int64_t staticLength = tensorType(op->getOperand(0)).getDimSize(dimension);
+  std::optional<int64_t> count = elementsRead(op, dimension);
+  if (count && isSelection(*count, staticLength)) {
+    sliceBeginnings(op, lowerSelection(b, op, *count));
+    // The rest of the uses asks for sizes.
+    return SmallVector<Value>(op->getOperands());
+  }
+  SmallVector<Value> sizes = sizesOf(b, loc, op->getOperand(0));
+  Value length = sizes[dimension];
   unsigned rank = sizes.size();
   sizes.erase(sizes.begin() + dimension);
   return buildLoops(

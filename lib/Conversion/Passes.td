@@ -600,7 +600,8 @@ def LowerTmTensor : Pass<"polynest-lower-tm-tensor"> {
   let description = [{
     `tm_tensor.scan`, `tm_tensor.sort` and `tm_tensor.scatter`, unregistered and
     in the generic form that torch-mlir prints, become `scf.for` loops over
-    tensors. Scans run in order, sorts are stable merge sorts, scatters apply
+    tensors. Scans run in order, sorts are stable merge sorts, or, where slices
+    read the first few elements alone, insertions among those. Scatters apply
     their updates in order and assert their indices. First pass of S1.
 
     Before: `"tm_tensor.scan"(%x, %out, %acc) <{dimension = 1 : i64, inclusive =

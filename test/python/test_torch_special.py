@@ -263,6 +263,44 @@ def test_order(name):
     assert not torch_backend.explain_fallbacks(), torch_backend.report()
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("k", [1, 5, 32, 33])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_few_of_many(k, dim, dynamic):
+    x = torch.randn(161, 170, generator=torch.Generator().manual_seed(k))
+    edges = torch.tensor([nan, inf, -inf, 0.0, -0.0, 1.0, 1.0, 1.0])
+    x[:, 3:88:11] = edges
+    x[9:90:11] = edges[:, None]
+    x[1], x[2, :], x[3] = nan, 1.0, torch.arange(170)
+    for y in (x, x.double()) if dynamic else (x, x.double(), x.t()):
+        for largest in (True, False):
+            torch._dynamo.reset()  # before eager takes over for good
+            if dynamic:
+                torch._dynamo.mark_dynamic(y, [0, 1])
+            have, at = compiled(lambda y: torch.topk(y, k, dim, largest))(y)
+            order = y.sort(dim=dim, descending=largest, stable=True)
+            want, places = (t.narrow(dim, 0, k) for t in order)
+            assert torch.equal(at, places)
+            torch.testing.assert_close(have, want, rtol=0, atol=0, equal_nan=True)
+            assert torch.equal(have.signbit(), want.signbit())
+            least = compiled(lambda y: torch.kthvalue(y, k, dim)[0])(y)
+            torch.testing.assert_close(
+                least, torch.kthvalue(y, k, dim)[0], rtol=0, atol=0, equal_nan=True
+            )
+    assert not torch_backend.explain_fallbacks(), torch_backend.report()
+
+
+@pytest.mark.parametrize("shape", [(0, 9), (4, 1), (1, 1), (3, 9)])
+def test_none_and_all_of_a_row(shape):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    for k in {0, 1, shape[1]}:
+        torch._dynamo.reset()
+        for h, w in zip(
+            compiled(lambda x: torch.topk(x, k))(x), torch.topk(x, k)
+        ):
+            assert h.dtype == w.dtype and torch.equal(h, w)
+
+
 @pytest.mark.parametrize(
     "function",
     [lambda x: torch.topk(x, 2), lambda x: torch.sort(x.repeat(1, 4) > 1, 1)],

@@ -1,8 +1,9 @@
 // Properties: an inclusive scan carries its value along its dimension from what
 // changes nothing (@scan), or from the first element where that is not known
 // (@scan_any), and leaves the accumulator where there is none; an exclusive one
-// begins with the accumulator
-// (@exclusive); a sort merges runs of doubling length (@sort); a scatter asserts
+// begins with the accumulator (@exclusive); a sort merges runs of doubling length
+// (@sort, @many), or keeps the few that are read sorted (@topk, @least); a scatter
+// asserts
 // its indices and applies the body (@scatter).
 // RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor | FileCheck %s
 // RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor > %t.once
@@ -14,6 +15,15 @@
 // RUN: polynestc run %s --entry sort --input %t.x.npy --input %t.i.npy --check --print | FileCheck %s --check-prefix=SORTED
 // SORTED: {{^\[\[}}0, 1, 1, 2, 3],
 // SORTED: {{^\[\[}}4, 1, 3, 2, 0],
+// RUN: %npy %t.k.npy f4 3,40 "1..120"
+// RUN: polynestc run %s --entry topk --input %t.k.npy --check --print | FileCheck %s --check-prefix=BEST
+// BEST: 39, 38],
+// BEST: [37, 37, 36]
+// RUN: polynestc run %s --entry many --check
+// RUN: polynestc run %s --entry least --input %t.k.npy --check
+// RUN: %npy %t.l.npy f4 2,4 "1"
+// RUN: not polynestc run %s --entry least --input %t.l.npy 2>&1 | FileCheck %s --check-prefix=FEW
+// FEW: out of range
 // RUN: %npy %t.u.npy f4 2,1,5 "1..11"
 // RUN: %npy %t.n.npy i8 2,1 "2"
 // RUN: %npy %t.o.npy f4 3,5 "0.5"
@@ -95,6 +105,90 @@ func.func @sort(%x: tensor<3x5xf32>, %i: tensor<3x5xi64>)
   }) : (tensor<3x5xf32>, tensor<3x5xi64>)
     -> (tensor<3x5xf32>, tensor<3x5xi64>)
   return %r#0, %r#1 : tensor<3x5xf32>, tensor<3x5xi64>
+}
+
+// The index of what is read is no load; nothing of the rest of a row is kept.
+// CHECK-LABEL: func @topk
+//  CHECK-SAME: (%[[X:.+]]: tensor<3x40xf32>)
+//       CHECK: %[[K:.+]] = arith.constant 3 : index
+//       CHECK: scf.for
+//       CHECK: scf.for %{{.+}} = %{{.+}} to %[[K]]
+//       CHECK: scf.for
+//       CHECK: scf.for
+//       CHECK: %[[E:.+]] = tensor.extract %[[X]]
+//   CHECK-NOT: tensor<3x40xi64>
+//       CHECK: %[[C:.+]] = arith.cmpf oge, %{{.+}}, %[[E]]
+//  CHECK-NEXT: scf.if %[[C]]
+//       CHECK: else
+//       CHECK: scf.for
+//   CHECK-NOT: scf.while
+//       CHECK: tensor.extract_slice %{{.+}} : tensor<3x3xf32> to tensor<3x3xf32>
+//       CHECK: tensor.extract_slice %{{.+}}[0, 2] [3, 1] [1, 1] : tensor<3x3xi64> to tensor<3xi64>
+func.func @topk(%x: tensor<3x40xf32>) -> (tensor<3x3xf32>, tensor<3xi64>) {
+  %e = tensor.empty() : tensor<3x40xi64>
+  %i = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>],
+      iterator_types = ["parallel", "parallel"]} outs(%e : tensor<3x40xi64>) {
+  ^bb0(%o: i64):
+    %n = linalg.index 1 : index
+    %c = arith.index_cast %n : index to i64
+    linalg.yield %c : i64
+  } -> tensor<3x40xi64>
+  %r:2 = "tm_tensor.sort"(%x, %i) <{dimension = 1 : i64,
+      operandSegmentSizes = array<i32: 0, 2>}> ({
+  ^bb0(%p: f32, %q: f32, %j: i64, %k: i64):
+    %s = arith.cmpf oge, %p, %q : f32
+    "tm_tensor.yield"(%s) : (i1) -> ()
+  }) : (tensor<3x40xf32>, tensor<3x40xi64>)
+    -> (tensor<3x40xf32>, tensor<3x40xi64>)
+  %v = tensor.extract_slice %r#0[0, 0] [3, 3] [1, 1]
+      : tensor<3x40xf32> to tensor<3x3xf32>
+  %w = tensor.extract_slice %r#1[0, 2] [3, 1] [1, 1]
+      : tensor<3x40xi64> to tensor<3xi64>
+  return %v, %w : tensor<3x3xf32>, tensor<3xi64>
+}
+
+// As many as are no fewer than a quarter are sorted.
+// CHECK-LABEL: func @many
+//       CHECK: scf.while
+//       CHECK: tensor.extract_slice %{{.+}} : tensor<3x40xf32> to tensor<3x20xf32>
+func.func @many(%x: tensor<3x40xf32>) -> tensor<3x20xf32> {
+  %r = "tm_tensor.sort"(%x) <{dimension = 1 : i64,
+      operandSegmentSizes = array<i32: 0, 1>}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.cmpf oge, %p, %q : f32
+    "tm_tensor.yield"(%s) : (i1) -> ()
+  }) : (tensor<3x40xf32>) -> tensor<3x40xf32>
+  %v = tensor.extract_slice %r[0, 0] [3, 20] [1, 1]
+      : tensor<3x40xf32> to tensor<3x20xf32>
+  return %v : tensor<3x20xf32>
+}
+
+// Of a length that is not known there must be enough, also where the place of
+// the slice is computed; other rows are nobody's concern.
+// CHECK-LABEL: func @least
+//       CHECK: %[[K:.+]] = arith.constant 3 : index
+//       CHECK: %[[OK:.+]] = arith.cmpi sle, %[[K]], %{{.+}}
+//  CHECK-NEXT: cf.assert %[[OK]], "slice: out of range"
+//   CHECK-NOT: scf.while
+//       CHECK: tensor.extract_slice %{{.+}} : tensor<3x?xf32> to tensor<2x?xf32>
+func.func @least(%x: tensor<?x?xf32>) -> tensor<2x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : i64
+  %n = arith.constant 1 : index
+  %h = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %l = arith.index_cast %h : index to i64
+  %m = arith.minsi %l, %c1 : i64
+  %at = arith.index_cast %m : i64 to index
+  %r = "tm_tensor.sort"(%x) <{dimension = 0 : i64,
+      operandSegmentSizes = array<i32: 0, 1>}> ({
+  ^bb0(%p: f32, %q: f32):
+    %s = arith.cmpf ole, %p, %q : f32
+    "tm_tensor.yield"(%s) : (i1) -> ()
+  }) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %w = tensor.dim %r, %n : tensor<?x?xf32>
+  %v = tensor.extract_slice %r[%at, 0] [2, %w] [1, 1]
+      : tensor<?x?xf32> to tensor<2x?xf32>
+  return %v : tensor<2x?xf32>
 }
 
 // CHECK-LABEL: func @scatter
