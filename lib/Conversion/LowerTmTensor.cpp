@@ -7,7 +7,8 @@
 // generic form. Legal when: the operands and attributes have the form
 // torch-mlir gives them; anything else is an error. A scan runs in order along
 // its dimension. A sort is a stable merge sort, which gives a permutation for
-// every comparison, also one that is false both ways for NaN. Where slices read
+// every comparison, also one that is false both ways for NaN; one that orders
+// all elements merges runs from both ends at once. Where slices read
 // only the first few elements of the sorted lines, those are kept sorted by
 // insertion. A scatter applies its updates in order, and asserts that the
 // indices are in range. Profitable always: nothing else reads these operations.
@@ -309,9 +310,153 @@ static SmallVector<Value> lowerScan(OpBuilder &b, Operation *op) {
       });
 }
 
+/// Whether the sort's body orders all elements: a comparison of integers, or
+/// one of floats that puts NaN on one side.
+static bool isTotalOrder(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  Value first = block.getArgument(0), second = block.getArgument(1);
+  Value yielded = block.back().getOperand(0);
+  auto isPair = [&](Operation *compare) {
+    return compare->getOperand(0) == first && compare->getOperand(1) == second;
+  };
+  if (auto compare = yielded.getDefiningOp<arith::CmpIOp>())
+    return isPair(compare) &&
+           (compare.getPredicate() == arith::CmpIPredicate::sle ||
+            compare.getPredicate() == arith::CmpIPredicate::sge);
+  auto either = yielded.getDefiningOp<arith::OrIOp>();
+  if (!either)
+    return false;
+  auto compare = either.getLhs().getDefiningOp<arith::CmpFOp>();
+  auto isNan = either.getRhs().getDefiningOp<arith::CmpFOp>();
+  if (!compare || !isNan || !isPair(compare) ||
+      isNan.getPredicate() != arith::CmpFPredicate::UNO ||
+      isNan.getLhs() != isNan.getRhs())
+    return false;
+  return (compare.getPredicate() == arith::CmpFPredicate::OLE ||
+          compare.getPredicate() == arith::CmpFPredicate::OGE) &&
+         llvm::is_contained(block.getArguments().take_front(2), isNan.getLhs());
+}
+
+/// The elements of two places of the lines, in the order of the body's
+/// arguments.
+static SmallVector<Value> pairsAt(OpBuilder &b, Location loc, ValueRange lines,
+                                  Value left, Value right) {
+  SmallVector<Value> pairs;
+  for (Value line : lines)
+    for (Value place : {left, right})
+      pairs.push_back(tensor::ExtractOp::create(b, loc, line, place));
+  return pairs;
+}
+
+/// Writes the left or the right element of each pair.
+static SmallVector<Value> writeChosen(OpBuilder &b, Location loc,
+                                      Value takesLeft, ValueRange pairs,
+                                      ValueRange lines, Value place) {
+  SmallVector<Value> written;
+  for (auto [k, line] : llvm::enumerate(lines)) {
+    Value value = arith::SelectOp::create(b, loc, takesLeft, pairs[2 * k],
+                                          pairs[2 * k + 1]);
+    written.push_back(tensor::InsertOp::create(b, loc, value, line, place));
+  }
+  return written;
+}
+
+/// Two neighbouring runs of sorted lines.
+struct Runs {
+  Value begin, middle, end;
+};
+
+/// Merges the runs from both ends at once, as many elements from each as the
+/// shorter has: none runs out, and two chains of comparisons run beside each
+/// other. Returns how many, the places of both heads, of both ends, and `into`.
+static SmallVector<Value> mergeEnds(OpBuilder &b, Operation *op, Runs runs,
+                                    ValueRange from, ValueRange into) {
+  Location loc = op->getLoc();
+  auto add = [&](OpBuilder &i, Value x, Value y) -> Value {
+    return arith::AddIOp::create(i, loc, x, y);
+  };
+  auto subtract = [&](OpBuilder &i, Value x, Value y) -> Value {
+    return arith::SubIOp::create(i, loc, x, y);
+  };
+  Value one = constantIndex(b, loc, 1);
+  Value shorter =
+      arith::MinSIOp::create(b, loc, subtract(b, runs.middle, runs.begin),
+                             subtract(b, runs.end, runs.middle));
+  SmallVector<Value> inits{runs.begin, runs.middle, runs.middle, runs.end};
+  inits.append(into.begin(), into.end());
+  SmallVector<Value> results = buildLoops(
+      b, loc, shorter, inits,
+      [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
+        auto asNumber = [&](Value flag) -> Value {
+          return arith::IndexCastUIOp::create(i, loc, i.getIndexType(), flag);
+        };
+        SmallVector<Value> heads =
+            pairsAt(i, loc, from, carried[0], carried[1]);
+        Value takesLeft = cloneBody(i, op, heads);
+        Value leftEnd = subtract(i, carried[2], one);
+        Value rightEnd = subtract(i, carried[3], one);
+        SmallVector<Value> tails = pairsAt(i, loc, from, leftEnd, rightEnd);
+        // Of equals the right one is last.
+        Value isOrdered = cloneBody(i, op, tails);
+        Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
+        Value endsLeft = arith::XOrIOp::create(i, loc, isOrdered, yes);
+        SmallVector<Value> lines =
+            writeChosen(i, loc, takesLeft, heads, carried.drop_front(4),
+                        add(i, runs.begin, iv[0]));
+        lines = writeChosen(i, loc, endsLeft, tails, lines,
+                            subtract(i, subtract(i, runs.end, one), iv[0]));
+        Value left = asNumber(takesLeft), ordered = asNumber(isOrdered);
+        SmallVector<Value> next{add(i, carried[0], left),
+                                add(i, carried[1], subtract(i, one, left)),
+                                add(i, leftEnd, ordered),
+                                subtract(i, carried[3], ordered)};
+        next.append(lines);
+        return next;
+      });
+  results.insert(results.begin(), shorter);
+  return results;
+}
+
+/// Merges `count` elements of what is left of the runs, from their heads on to
+/// `to` and the places behind it.
+static SmallVector<Value> mergeHeads(OpBuilder &b, Operation *op, Value last,
+                                     Value count, Value to, ValueRange heads,
+                                     ValueRange ends, ValueRange from,
+                                     ValueRange into) {
+  Location loc = op->getLoc();
+  Value one = constantIndex(b, loc, 1);
+  SmallVector<Value> inits(heads);
+  inits.append(into.begin(), into.end());
+  SmallVector<Value> results = buildLoops(
+      b, loc, count, inits,
+      [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
+        auto less = [&](Value x, Value y) -> Value {
+          return arith::CmpIOp::create(i, loc, arith::CmpIPredicate::slt, x, y);
+        };
+        // Heads past their run are not taken, but must be readable.
+        SmallVector<Value> pairs = pairsAt(
+            i, loc, from, arith::MinSIOp::create(i, loc, carried[0], last),
+            arith::MinSIOp::create(i, loc, carried[1], last));
+        Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
+        Value prefers = arith::SelectOp::create(
+            i, loc, less(carried[1], ends[1]), cloneBody(i, op, pairs), yes);
+        Value takesLeft =
+            arith::AndIOp::create(i, loc, less(carried[0], ends[0]), prefers);
+        Value left =
+            arith::IndexCastUIOp::create(i, loc, i.getIndexType(), takesLeft);
+        Value right = arith::SubIOp::create(i, loc, one, left);
+        SmallVector<Value> next{
+            arith::AddIOp::create(i, loc, carried[0], left),
+            arith::AddIOp::create(i, loc, carried[1], right)};
+        next.append(writeChosen(i, loc, takesLeft, pairs, carried.drop_front(2),
+                                arith::AddIOp::create(i, loc, to, iv[0])));
+        return next;
+      });
+  return SmallVector<Value>(llvm::drop_begin(results, 2));
+}
+
 /// One pass of the merge sort: runs of `width` elements of `from` are merged in
-/// pairs into `into`. The places of both heads are carried from element to
-/// element of a pair.
+/// pairs into `into`.
 static SmallVector<Value> mergeRuns(OpBuilder &b, Operation *op, Value length,
                                     Value width, ValueRange from,
                                     ValueRange into) {
@@ -322,58 +467,25 @@ static SmallVector<Value> mergeRuns(OpBuilder &b, Operation *op, Value length,
   Value pairs = arith::CeilDivUIOp::create(b, loc, length, pair);
   return buildLoops(
       b, loc, pairs, into,
-      [&](OpBuilder &outer, ValueRange number, ValueRange merged) {
-        auto minimum = [&](OpBuilder &i, Value x, Value y) -> Value {
-          return arith::MinSIOp::create(i, loc, x, y);
+      [&](OpBuilder &i, ValueRange number, ValueRange merged) {
+        auto ending = [&](Value begin, Value size) -> Value {
+          return arith::MinSIOp::create(
+              i, loc, arith::AddIOp::create(i, loc, begin, size), length);
         };
-        Value begin = arith::MulIOp::create(outer, loc, number[0], pair);
-        Value middle = minimum(
-            outer, arith::AddIOp::create(outer, loc, begin, width), length);
-        Value end = minimum(
-            outer, arith::AddIOp::create(outer, loc, begin, pair), length);
-        Value size = arith::SubIOp::create(outer, loc, end, begin);
-        SmallVector<Value> inits{begin, middle};
-        inits.append(merged.begin(), merged.end());
-        SmallVector<Value> results = buildLoops(
-            outer, loc, size, inits,
-            [&](OpBuilder &i, ValueRange iv, ValueRange carried) {
-              auto less = [&](Value x, Value y) -> Value {
-                return arith::CmpIOp::create(i, loc, arith::CmpIPredicate::slt,
-                                             x, y);
-              };
-              Value left = carried[0], right = carried[1];
-              // Heads past their run are not taken, but must be readable.
-              Value leftSafe = minimum(i, left, last);
-              Value rightSafe = minimum(i, right, last);
-              SmallVector<Value> compared;
-              for (Value tensor : from)
-                for (Value head : {leftSafe, rightSafe})
-                  compared.push_back(
-                      tensor::ExtractOp::create(i, loc, tensor, head));
-              Value ordered = cloneBody(i, op, compared);
-              Value yes = arith::ConstantIntOp::create(i, loc, 1, 1);
-              Value prefers = arith::SelectOp::create(i, loc, less(right, end),
-                                                      ordered, yes);
-              Value takesLeft =
-                  arith::AndIOp::create(i, loc, less(left, middle), prefers);
-              Value to = arith::AddIOp::create(i, loc, begin, iv[0]);
-              Value step = arith::IndexCastUIOp::create(
-                  i, loc, i.getIndexType(), takesLeft);
-              Value next = arith::AddIOp::create(i, loc, left, step);
-              // Together the heads have gone as far as what is written.
-              Value sum = arith::AddIOp::create(i, loc, to, middle);
-              sum = arith::AddIOp::create(i, loc, sum, one);
-              SmallVector<Value> nexts{
-                  next, arith::SubIOp::create(i, loc, sum, next)};
-              for (unsigned k = 0; k < from.size(); ++k) {
-                Value value = arith::SelectOp::create(
-                    i, loc, takesLeft, compared[2 * k], compared[2 * k + 1]);
-                nexts.push_back(tensor::InsertOp::create(i, loc, value,
-                                                         carried[2 + k], to));
-              }
-              return nexts;
-            });
-        return SmallVector<Value>(llvm::drop_begin(results, 2));
+        Value begin = arith::MulIOp::create(i, loc, number[0], pair);
+        Runs runs{begin, ending(begin, width), ending(begin, pair)};
+        Value rest = arith::SubIOp::create(i, loc, runs.end, begin);
+        // From both ends only where both find the same order.
+        if (!isTotalOrder(op))
+          return mergeHeads(i, op, last, rest, begin, {begin, runs.middle},
+                            {runs.middle, runs.end}, from, merged);
+        SmallVector<Value> ends = mergeEnds(i, op, runs, from, merged);
+        Value to = arith::AddIOp::create(i, loc, begin, ends[0]);
+        rest = arith::SubIOp::create(i, loc, rest, ends[0]);
+        rest = arith::SubIOp::create(i, loc, rest, ends[0]);
+        ValueRange done = ends;
+        return mergeHeads(i, op, last, rest, to, done.slice(1, 2),
+                          done.slice(3, 2), from, done.drop_front(5));
       });
 }
 

@@ -2,7 +2,8 @@
 // changes nothing (@scan), or from the first element where that is not known
 // (@scan_any), and leaves the accumulator where there is none; an exclusive one
 // begins with the accumulator (@exclusive); a sort merges runs of doubling length
-// (@sort, @many), or keeps the few that are read sorted (@topk, @least); a scatter
+// (@sort, @many),
+// from both ends where the order is total (@sort_ends), or keeps the few that are read sorted (@topk, @least); a scatter
 // asserts
 // its indices and applies the body (@scatter).
 // RUN: polynest-opt %s --allow-unregistered-dialect --polynest-lower-tm-tensor | FileCheck %s
@@ -15,10 +16,18 @@
 // RUN: polynestc run %s --entry sort --input %t.x.npy --input %t.i.npy --check --print | FileCheck %s --check-prefix=SORTED
 // SORTED: {{^\[\[}}0, 1, 1, 2, 3],
 // SORTED: {{^\[\[}}4, 1, 3, 2, 0],
+// RUN: polynestc run %s --entry sort_ends --input %t.x.npy --input %t.i.npy --check --print | FileCheck %s --check-prefix=ENDS
+// ENDS: {{^\[\[}}0, 1, 1, 2, 3],
+// ENDS: [-1, 4, 5, 5, nan],
+// ENDS: {{^\[\[}}4, 1, 3, 2, 0],
 // RUN: %npy %t.k.npy f4 3,40 "1..120"
 // RUN: polynestc run %s --entry topk --input %t.k.npy --check --print | FileCheck %s --check-prefix=BEST
 // BEST: 39, 38],
 // BEST: [37, 37, 36]
+// RUN: %npy %t.e.npy f4 3,40 "1 2 2 3 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+// RUN: polynestc run %s --entry topk --input %t.e.npy --check --print | FileCheck %s --check-prefix=EQUAL
+// EQUAL: {{^\[\[}}3, 2, 2],
+// EQUAL: [2, 2, 2]
 // RUN: polynestc run %s --entry many --check
 // RUN: polynestc run %s --entry least --input %t.k.npy --check
 // RUN: %npy %t.l.npy f4 2,4 "1"
@@ -92,8 +101,8 @@ func.func @exclusive(%x: tensor<?x5xf32>, %o: tensor<?x5xf32>,
 // CHECK-LABEL: func @sort
 //       CHECK: scf.for
 //       CHECK: scf.while
-//       CHECK: scf.for
-//       CHECK: arith.cmpf ole
+// CHECK-COUNT-2: arith.cmpf ole
+//   CHECK-NOT: arith.cmpf
 //       CHECK: tensor.insert_slice
 func.func @sort(%x: tensor<3x5xf32>, %i: tensor<3x5xi64>)
     -> (tensor<3x5xf32>, tensor<3x5xi64>) {
@@ -102,6 +111,34 @@ func.func @sort(%x: tensor<3x5xf32>, %i: tensor<3x5xi64>)
   ^bb0(%p: f32, %q: f32, %j: i64, %k: i64):
     %s = arith.cmpf ole, %p, %q : f32
     "tm_tensor.yield"(%s) : (i1) -> ()
+  }) : (tensor<3x5xf32>, tensor<3x5xi64>)
+    -> (tensor<3x5xf32>, tensor<3x5xi64>)
+  return %r#0, %r#1 : tensor<3x5xf32>, tensor<3x5xi64>
+}
+
+// An order of all elements is the same from both ends: first come those, then
+// what is left between them.
+// CHECK-LABEL: func @sort_ends
+//       CHECK: scf.while
+//       CHECK: %[[M:.+]] = arith.minsi %{{.+}}, %[[N:.+]] : index
+//       CHECK: %[[E:.+]] = arith.minsi %{{.+}}, %[[N]] : index
+//       CHECK: %[[R:.+]] = arith.subi %[[E]], %[[M]]
+//       CHECK: %[[S:.+]] = arith.minsi %{{.+}}, %[[R]]
+//       CHECK: scf.for %{{.+}} = %{{.+}} to %[[S]]
+//       CHECK: arith.cmpf ole
+//       CHECK: arith.cmpf ole
+//   CHECK-NOT: arith.cmpf ole
+//       CHECK: scf.for
+//       CHECK: arith.cmpf ole
+func.func @sort_ends(%x: tensor<3x5xf32>, %i: tensor<3x5xi64>)
+    -> (tensor<3x5xf32>, tensor<3x5xi64>) {
+  %r:2 = "tm_tensor.sort"(%x, %i) <{dimension = 1 : i64,
+      operandSegmentSizes = array<i32: 0, 2>}> ({
+  ^bb0(%p: f32, %q: f32, %j: i64, %k: i64):
+    %s = arith.cmpf ole, %p, %q : f32
+    %n = arith.cmpf uno, %q, %q : f32
+    %t = arith.ori %s, %n : i1
+    "tm_tensor.yield"(%t) : (i1) -> ()
   }) : (tensor<3x5xf32>, tensor<3x5xi64>)
     -> (tensor<3x5xf32>, tensor<3x5xi64>)
   return %r#0, %r#1 : tensor<3x5xf32>, tensor<3x5xi64>
