@@ -162,10 +162,10 @@ static StringRef whyNotLowered(Operation *op) {
 // Profitability
 //===----------------------------------------------------------------------===//
 
-/// Elements that are kept sorted by insertion. The worst case, rows in which each
-/// element comes before all that were seen, takes 3 ns for each kept one (Zen 5,
-/// f32): 32 of rows of 1000 take 100 an element, where a sort takes 23 and the
-/// same in random order 17.
+/// Elements that are kept sorted by insertion. The worst case, rows in which
+/// each element comes before all that were seen, takes 3 ns for each kept one
+/// (Zen 5, f32): 32 of rows of 1000 take 100 an element, where a sort takes 23
+/// and the same in random order 17.
 static constexpr int64_t kMaxKept = 32;
 /// As many are no slower to insert than to merge, whatever the length.
 static constexpr int64_t kFewKept = 16;
