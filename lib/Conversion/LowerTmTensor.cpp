@@ -167,8 +167,9 @@ static StringRef whyNotLowered(Operation *op) {
 /// (Zen 5, f32): 32 of rows of 1000 take 100 an element, where a sort takes 23
 /// and the same in random order 17.
 static constexpr int64_t kMaxKept = 32;
-/// As many are no slower to insert than to merge, whatever the length.
-static constexpr int64_t kFewKept = 16;
+/// As many of random rows are no slower to insert than to merge, whatever the
+/// length; more are where each row has as many times as this.
+static constexpr int64_t kFewKept = 16, kLongRows = 64;
 
 /// Whether the first `count` of `length` elements are found without a sort.
 static bool isSelection(int64_t count, int64_t length) {
@@ -176,7 +177,7 @@ static bool isSelection(int64_t count, int64_t length) {
     return false;
   if (ShapedType::isDynamic(length))
     return true;
-  return count <= (count <= kFewKept ? length : length / 4);
+  return count <= (count <= kFewKept ? length : length / kLongRows);
 }
 
 //===----------------------------------------------------------------------===//
