@@ -293,8 +293,8 @@ def _std(x, dim=None, *, correction=None, keepdim=False):
 
 
 def _as_images(out, x):
-    """With the strides that eager's norms of batches have: channels last where x
-    has them so, else contiguous."""
+    """With the strides that eager's norms of batches and paddings have: channels
+    last where x has them so, else contiguous."""
     return out.contiguous(memory_format=_prims_common.suggest_memory_format(x))
 
 
@@ -1103,6 +1103,47 @@ def _constant_pad(x, pad, value=0):
         if low or high:
             x = x.narrow(d, -low, x.size(d) + low + high)
     return aten.constant_pad_nd.default(x, [max(p, 0) for p in pad], value)
+
+
+def _padded_by(border):
+    """Padding from the last dimension on: `border(x, d, n, at_end)`, n places
+    along d, is concatenated with x. Each part is a copy in order or in reverse,
+    where PyTorch gathers at computed places."""
+
+    def pad(x, padding):
+        out = x
+        for i in range(len(padding) // 2):
+            d = x.dim() - 1 - i
+            low, high = padding[2 * i : 2 * i + 2]
+            # Negative ones take away; what is added is of all that was there.
+            begin, end = max(-low, 0), out.size(d) - max(-high, 0)
+            if end < begin:
+                return NotImplemented
+            parts = [out.narrow(d, begin, end - begin)]
+            if low > 0:
+                parts.insert(0, border(out, d, low, False))
+            if high > 0:
+                parts.append(border(out, d, high, True))
+            out = torch.cat(parts, d)
+        return _as_images(out, x)
+
+    return pad
+
+
+def _reflected(x, d, n, at_end):
+    return x.narrow(d, x.size(d) - 1 - n if at_end else 1, n).flip(d)
+
+
+def _edge(x, d, n, at_end):
+    sizes = list(x.shape)
+    sizes[d] = n
+    return x.narrow(d, x.size(d) - 1 if at_end else 0, 1).expand(sizes)
+
+
+for _rank in ("1d", "2d", "3d"):
+    for _name, _border in (("reflection", _reflected), ("replication", _edge)):
+        _op = getattr(aten, f"{_name}_pad{_rank}").default
+        _TABLE[_op] = _padded_by(_border)
 
 
 @_replaces(aten.gelu.default)

@@ -354,6 +354,16 @@ case("pad_negative", lambda x: F.pad(x, (-1, 2)), (4, 5))
 case("pad_reflect", lambda x: F.pad(x, (2, 1), mode="reflect"), (2, 3, 7))
 case("pad_replicate", lambda x: F.pad(x, (2, 1), mode="replicate"), (2, 3, 7))
 case("pad_circular", lambda x: F.pad(x, (2, 1), mode="circular"), (2, 3, 7))
+case("pad_reflect_image", lambda x: F.pad(x, (2, 1, 0, 3), mode="reflect"),
+     (2, 3, 5, 7))
+case("pad_reflect_crop", lambda x: F.pad(x, (2, -3, -1, 4), mode="reflect"),
+     (2, 3, 5, 7))
+case("pad_reflect_volume",
+     lambda x: F.pad(x, (1, 2, 3, 0, 1, 1), mode="reflect"), (2, 3, 4, 5))
+case("pad_replicate_image",
+     lambda x: F.pad(x, (9, 1, 0, 3), mode="replicate"), (2, 3, 5, 7))
+case("pad_replicate_crop",
+     lambda x: F.pad(x, (-2, 3, 1, -1), mode="replicate"), (2, 3, 5, 7))
 case("meshgrid", lambda a, b: torch.meshgrid(a, b, indexing="ij")[0] + 1,
      (4,), (5,))
 case("arange", lambda x: x + torch.arange(7), (5, 7))

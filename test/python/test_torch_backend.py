@@ -331,6 +331,12 @@ LAID_OUT = {
         ),
     ),
     "contiguous": ((5, 4), lambda x: x.t().contiguous() + 1),
+    "padded": (
+        (2, 7, 5, 3),
+        lambda x: torch.nn.functional.pad(
+            x.permute(0, 3, 1, 2), (1, 2, 0, 1), mode="replicate"
+        ),
+    ),
     "beside a view": ((5, 4), lambda x: ((x + 1).t(), x.t() * 3)),
     "reshaped": ((5, 4, 3), lambda x: (x.permute(2, 0, 1) * 2).flatten(1)),
 }
