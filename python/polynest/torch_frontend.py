@@ -498,8 +498,9 @@ _TURNED_LEAST = 4096
 
 
 def turns(node: torch.fx.Node) -> bool:
-    """True for a copy that writes along one dimension what lies along another:
-    eager's moves element by element. One of whole rows it makes as fast."""
+    """True for a copy that writes along one dimension what lies along another,
+    or repeats each element: eager's moves element by element. One of whole rows
+    it makes as fast."""
     if node.target is not aten.clone.default:
         return False
     source, out = (n.meta.get("val") for n in (node.args[0], node))
@@ -515,9 +516,11 @@ def turns(node: torch.fx.Node) -> bool:
         return False
     # Single elements lie along no dimension, repeated ones along every one.
     long = [d for d, n in enumerate(sizes) if n > 1 and come[d] > 0]
-    return (
-        len(long) > 1
-        and min(long, key=lambda d: to[d]) != min(long, key=lambda d: come[d])
+    if not long:
+        return False
+    last = min((d for d, n in enumerate(sizes) if n > 1), key=lambda d: to[d])
+    return come[last] == 0 or (
+        min(long, key=lambda d: to[d]) != min(long, key=lambda d: come[d])
     )
 
 

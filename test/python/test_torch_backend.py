@@ -370,6 +370,21 @@ def test_results_do_not_alias_between_calls():
         same(second, x * 5 + 1)
 
 
+@pytest.mark.parametrize(
+    "function, regions",
+    [
+        (lambda x: x.repeat_interleave(3, 1), 1),
+        (lambda x: x.repeat_interleave(3, 0), 0),
+        (lambda x: x.t().contiguous(), 1),
+        (lambda x: x[0, 0].expand(70, 80).clone(), 0),
+    ],
+    ids=("elements", "rows", "turned", "one"),
+)
+def test_copies_alone(function, regions):
+    check(function, torch.randn(64, 65), exact=True)
+    assert [r.regions for r in torch_backend.reports()] == [regions]
+
+
 def test_in_place():
     def function(x, y):
         x.add_(1)
