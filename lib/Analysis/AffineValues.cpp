@@ -3,7 +3,6 @@
 
 #include "Analysis/AffineValues.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -189,6 +188,47 @@ std::optional<AffineExpr> AffineValueBuilder::express(AffineMap map,
   return result;
 }
 
+std::optional<bool> AffineValueBuilder::decide(arith::CmpIOp compare) {
+  std::optional<AffineExpr> lhs = express(compare.getLhs());
+  std::optional<AffineExpr> rhs = express(compare.getRhs());
+  if (!lhs || !rhs)
+    return std::nullopt;
+  IntegerRange left = rangeOf(*lhs), right = rangeOf(*rhs);
+  IntegerRange difference = rangeOf(*lhs - *rhs);
+  if (!left.isBounded() || !right.isBounded() || !difference.isBounded())
+    return std::nullopt;
+  // Numbers of which none is negative have the same order without a sign.
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  if (predicate >= arith::CmpIPredicate::ult &&
+      !(left.isNonNegative() && right.isNonNegative()))
+    return std::nullopt;
+  auto known = [](bool always, bool never) -> std::optional<bool> {
+    if (always || never)
+      return always;
+    return std::nullopt;
+  };
+  auto [low, high] = difference;
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return known(low == 0 && high == 0, low > 0 || high < 0);
+  case arith::CmpIPredicate::ne:
+    return known(low > 0 || high < 0, low == 0 && high == 0);
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::ult:
+    return known(high < 0, low >= 0);
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ule:
+    return known(high <= 0, low > 0);
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::ugt:
+    return known(low > 0, high <= 0);
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::uge:
+    return known(low >= 0, high < 0);
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
 std::optional<AffineExpr> AffineValueBuilder::expressOperation(Operation *op) {
   if (auto apply = dyn_cast<AffineApplyOp>(op))
     return express(apply.getAffineMap(), apply.getMapOperands());
@@ -198,6 +238,13 @@ std::optional<AffineExpr> AffineValueBuilder::expressOperation(Operation *op) {
           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
           arith::RemUIOp>(op))
     return expressDivision(op);
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+    std::optional<bool> taken = compare ? decide(compare) : std::nullopt;
+    if (!taken)
+      return std::nullopt;
+    return express(*taken ? select.getTrueValue() : select.getFalseValue());
+  }
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
   std::optional<AffineExpr> lhs = express(op->getOperand(0));
@@ -234,6 +281,24 @@ std::optional<AffineExpr> AffineValueBuilder::express(Value value) {
   if (!result)
     result = expressLeaf(value);
   return known[value] = result;
+}
+
+std::optional<AffineIndices> expressIndices(Operation *user,
+                                            ValueRange indices) {
+  AffineValueBuilder builder(user);
+  SmallVector<AffineExpr> results;
+  for (Value index : indices) {
+    std::optional<AffineExpr> expr = builder.express(index);
+    if (!expr)
+      return std::nullopt;
+    results.push_back(*expr);
+  }
+  AffineIndices access{AffineMap::get(builder.getNumDims(),
+                                      builder.getNumSymbols(), results,
+                                      user->getContext()),
+                       builder.getOperands()};
+  canonicalizeMapAndOperands(&access.map, &access.operands);
+  return access;
 }
 
 } // namespace polynest

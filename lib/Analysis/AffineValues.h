@@ -4,6 +4,7 @@
 #define POLYNEST_ANALYSIS_AFFINEVALUES_H
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -26,7 +27,8 @@ struct IntegerRange {
 ///
 /// Additions and multiplications agree with the affine dialect even when they
 /// wrap; division, remainder and comparison do so only for operands that are
-/// known not to overflow, and are refused otherwise.
+/// known not to overflow, and are refused otherwise. A selection is the value
+/// that its comparison always takes.
 class AffineValueBuilder {
 public:
   /// `user` is the operation at which the expressions will be evaluated.
@@ -40,6 +42,9 @@ public:
 
   /// The range of an expression made by this builder.
   IntegerRange rangeOf(mlir::AffineExpr expr);
+
+  /// What a comparison of affine values always is, or none.
+  std::optional<bool> decide(mlir::arith::CmpIOp compare);
 
   /// Operands in the order dimensions, symbols.
   llvm::SmallVector<mlir::Value> getOperands() const;
@@ -58,6 +63,16 @@ private:
   llvm::DenseMap<mlir::Value, std::optional<mlir::AffineExpr>> known;
   unsigned depth = 0;
 };
+
+/// Indices as the results of a map.
+struct AffineIndices {
+  mlir::AffineMap map;
+  llvm::SmallVector<mlir::Value> operands;
+};
+
+/// The indices of an access at `user`, or none if one of them is not affine.
+std::optional<AffineIndices> expressIndices(mlir::Operation *user,
+                                            mlir::ValueRange indices);
 
 /// The range of an expression, given those of its operands by number, symbols
 /// behind `numDims` dimensions. That of an affine expression of single numbers

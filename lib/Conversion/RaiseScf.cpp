@@ -224,23 +224,6 @@ static std::optional<Condition> conditionOf(scf::IfOp op) {
   return std::nullopt;
 }
 
-/// The access `indices` as a map, or none if one of them is not affine.
-static std::optional<Bound> accessOf(Operation *op, ValueRange indices) {
-  AffineValueBuilder builder(op);
-  SmallVector<AffineExpr> results;
-  for (Value index : indices) {
-    std::optional<AffineExpr> expr = builder.express(index);
-    if (!expr)
-      return std::nullopt;
-    results.push_back(*expr);
-  }
-  Bound access{AffineMap::get(builder.getNumDims(), builder.getNumSymbols(),
-                              results, op->getContext()),
-               builder.getOperands()};
-  canonicalizeMapAndOperands(&access.map, &access.operands);
-  return access;
-}
-
 //===----------------------------------------------------------------------===//
 // Transform
 //===----------------------------------------------------------------------===//
@@ -389,7 +372,7 @@ static void raiseForall(scf::ForallOp op, const Band &band) {
   op.erase();
 }
 
-static void raiseAccess(Operation *op, const Bound &access) {
+static void raiseAccess(Operation *op, const AffineIndices &access) {
   OpBuilder builder(op);
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     auto raised = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
@@ -452,8 +435,8 @@ static bool raise(Operation *op) {
   auto store = dyn_cast<memref::StoreOp>(op);
   if (!load && !store)
     return false;
-  std::optional<Bound> access =
-      accessOf(op, load ? load.getIndices() : store.getIndices());
+  std::optional<AffineIndices> access =
+      expressIndices(op, load ? load.getIndices() : store.getIndices());
   if (access)
     raiseAccess(op, *access);
   return access.has_value();

@@ -301,19 +301,26 @@ def RecomputeIndices : Pass<"polynest-recompute-indices", "mlir::func::FuncOp"> 
     Loads of a private buffer that one nest fills with a cheap function of the
     indices (a range of numbers, a causal mask) become that function; the buffer
     goes away. Passes behind see the condition in place of a byte in memory.
+    Indirect accesses whose indices then follow from those of loops, such as the
+    windows that `unfold` gathers, become affine, and assertions that always hold
+    go away.
 
     Before: `affine.for %i { affine.for %j { affine.store (%j <= %i), %m[%i, %j] } }
              %c = affine.load %m[%r, %k]`
     After:  `%c = (%k <= %r)`
 
     Legal if that store fills the whole buffer before the first load and reads no
-    memory. Declines where a condition takes more than a few operations, another
-    element more than one, or either a division or function.
+    memory, and if indices are known to lie inside of what is accessed. Declines
+    where a condition takes more than a few operations, another element more than
+    one, or either a division or function.
   }];
   let dependentDialects = ["mlir::affine::AffineDialect"];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Buffers that went away">,
-    Statistic<"numDeclined", "num-declined", "Such buffers that stay">
+    Statistic<"numHeld", "num-held", "Assertions that went away">,
+    Statistic<"numAffine", "num-affine", "Accesses made affine">,
+    Statistic<"numDeclined", "num-declined",
+              "Such buffers and accesses that stay">
   ];
 }
 

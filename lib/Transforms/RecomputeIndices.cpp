@@ -3,26 +3,33 @@
 //
 // What: loads of a private buffer whose elements are computed from their own
 // indices alone (a range of numbers, a causal mask) are replaced by that
-// computation; the buffer and what filled it go away.
+// computation; the buffer and what filled it go away. Indirect accesses whose
+// indices then follow from those of loops become affine ones, and assertions
+// that always hold go away.
 // Legal when: one store fills the whole buffer, in a nest that runs before
 // every load, and stores a value that nothing but the store's indices and
 // values from outside of the nest decide, through operations without effects.
+// An access becomes affine where its indices are known to lie in the memref:
+// what an assertion guards must not run before it.
 // Profitable when: it is a condition of a few cheap operations, none of them a
 // division or a function, which passes behind see in place of a byte; or one
 // operation, no more than a load.
-// Limits: affine loads and stores; loops from 0 by steps of 1 that sweep the
-// dimension.
+// Limits: buffers with affine loads and stores; loops from 0 by steps of 1 that
+// sweep the dimension; indices in dimensions of unknown size stay.
 // Cost: linear in uses of buffers, times the operations that compute an
-// element.
+// element; in accesses, times the length of their index arithmetic.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
 
+#include "Analysis/AffineValues.h"
 #include "Analysis/NestParts.h"
+#include "Support/EraseDead.h"
 #include "Support/Remark.h"
 #include "Transforms/FilledBuffer.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -109,11 +116,52 @@ static const char *whyNot(IndexBuffer &buffer) {
   return nullptr;
 }
 
+/// True if the assertion always holds.
+static bool alwaysHolds(cf::AssertOp op) {
+  auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+  return compare && AffineValueBuilder(op).decide(compare).value_or(false);
+}
+
+static bool liesInside(const AffineIndices &access, MemRefType type) {
+  return llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+    IntegerRange range = rangeOfExpr(
+        access.map.getResult(dim.index()), access.map.getNumDims(),
+        [&](unsigned i) { return rangeOfValue(access.operands[i]); });
+    return range.isNonNegative() && range.isBounded() &&
+           !ShapedType::isDynamic(dim.value()) && range.high < dim.value();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Transform
+//===----------------------------------------------------------------------===//
+
+/// Replaces a memref.load or memref.store.
+static void makeAffine(Operation *op, const AffineIndices &access) {
+  OpBuilder builder(op);
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto affine = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
+                                       access.map, access.operands);
+    load.replaceAllUsesWith(affine.getResult());
+  } else {
+    auto store = cast<memref::StoreOp>(op);
+    AffineStoreOp::create(builder, op->getLoc(), store.getValueToStore(),
+                          store.getMemRef(), access.map, access.operands);
+  }
+  op->erase();
+}
+
 namespace {
 struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
   using RecomputeIndicesBase::RecomputeIndicesBase;
 
   void runOnOperation() override {
+    recomputeBuffers();
+    eraseAssertions();
+    makeAccessesAffine();
+  }
+
+  void recomputeBuffers() {
     // Buffers that others are computed from come first.
     llvm::SetVector<Operation *> allocs;
     getOperation().walk<WalkOrder::PreOrder>([&](AffineStoreOp store) {
@@ -144,6 +192,56 @@ struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
       if (isOpTriviallyDead(buffer.filled.root))
         buffer.filled.root.erase();
       ++numApplied;
+    }
+  }
+
+  void eraseAssertions() {
+    SmallVector<cf::AssertOp> asserts;
+    getOperation().walk([&](cf::AssertOp op) {
+      if (alwaysHolds(op))
+        asserts.push_back(op);
+    });
+    for (cf::AssertOp op : asserts) {
+      remark(RemarkKind::Applied, op.getLoc(), passName,
+             "the assertion always holds");
+      Operation *compare = op.getArg().getDefiningOp();
+      op.erase();
+      eraseDead(compare);
+      ++numHeld;
+    }
+  }
+
+  void makeAccessesAffine() {
+    SmallVector<std::pair<Operation *, AffineIndices>> affine;
+    getOperation().walk([&](Operation *op) {
+      auto load = dyn_cast<memref::LoadOp>(op);
+      auto store = dyn_cast<memref::StoreOp>(op);
+      if (!load && !store)
+        return;
+      std::optional<AffineIndices> access =
+          expressIndices(op, load ? load.getIndices() : store.getIndices());
+      if (!access)
+        return;
+      if (liesInside(*access,
+                     load ? load.getMemRefType() : store.getMemRefType())) {
+        affine.emplace_back(op, *access);
+        return;
+      }
+      ++numDeclined;
+      remark(RemarkKind::Declined, op->getLoc(), passName,
+             "indices are not known to lie inside");
+    });
+    for (auto &[op, access] : affine) {
+      remark(RemarkKind::Applied, op->getLoc(), passName,
+             "loops decide what is accessed");
+      SmallVector<Operation *> indices;
+      for (Value operand : op->getOperands())
+        if (operand.getType().isIndex())
+          if (Operation *index = operand.getDefiningOp())
+            indices.push_back(index);
+      makeAffine(op, access);
+      eraseDead(indices);
+      ++numAffine;
     }
   }
 };

@@ -1,7 +1,8 @@
 // Properties: a range and a mask computed from it become conditions where they are
 // read (@mask), also of dynamic size (@dynamic) and with unit dimensions (@unit); a
 // constant that fills a buffer is read as one (@filled), and an index as what it
-// is where it is read (@index).
+// is where it is read (@index). Accesses at places that loops decide are affine,
+// also where a number counts from the end (@window).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s --implicit-check-not=memref.alloc
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -110,6 +111,48 @@ func.func @index(%r: memref<2x5xindex> {polynest.result}) {
     affine.for %j = 0 to 5 {
       %x = affine.load %t[%i * 5 + %j] : memref<10xindex>
       affine.store %x, %r[%i, %j] : memref<2x5xindex>
+    }
+  }
+  return
+}
+
+
+// Rows counted from the end where they are negative, which these are not: the
+// window of five from the second is copied, and nothing is asserted.
+// CHECK-LABEL: func @window
+//       CHECK: affine.for %[[I:.+]] = 0 to 3 {
+//  CHECK-NEXT: affine.for %[[J:.+]] = 0 to 5 {
+//  CHECK-NEXT: %[[X:.+]] = affine.load %{{.+}}[%[[I]] + 4, %[[I]] + %[[J]]] : memref<7x7xf32>
+//  CHECK-NEXT: affine.store %[[X]], %{{.+}}[%[[J]], %[[I]]] : memref<5x3xf32>
+//  CHECK-NEXT: }
+//  CHECK-NEXT: }
+//  CHECK-NEXT: return
+//      REMARK: [Passed] recompute-indices {{.*}} reason="the assertion always holds"
+//      REMARK: [Passed] recompute-indices {{.*}} reason="loops decide what is accessed"
+//      REMARK: [Passed] recompute-indices {{.*}} reason="loops decide what is accessed"
+func.func @window(%x: memref<7x7xf32>, %r: memref<5x3xf32> {polynest.result}) {
+  %c0 = arith.constant 0 : i64
+  %c7 = arith.constant 7 : i64
+  %size = arith.constant 7 : index
+  affine.for %i = 0 to 3 {
+    affine.for %j = 0 to 5 {
+      %0 = arith.index_cast %i : index to i64
+      %1 = arith.index_cast %j : index to i64
+      %2 = arith.addi %0, %1 : i64
+      %3 = arith.cmpi slt, %2, %c0 : i64
+      %4 = arith.addi %2, %c7 : i64
+      %5 = arith.select %3, %4, %2 : i64
+      %6 = arith.index_cast %5 : i64 to index
+      %7 = arith.cmpi ult, %6, %size : index
+      cf.assert %7, "index out of range"
+      %8 = affine.apply affine_map<(d0) -> (d0 - 3)>(%i)
+      %9 = arith.index_cast %8 : index to i64
+      %10 = arith.cmpi slt, %9, %c0 : i64
+      %11 = arith.addi %9, %c7 : i64
+      %12 = arith.select %10, %11, %9 : i64
+      %13 = arith.index_cast %12 : i64 to index
+      %14 = memref.load %x[%13, %6] : memref<7x7xf32>
+      memref.store %14, %r[%j, %i] : memref<5x3xf32>
     }
   }
   return
