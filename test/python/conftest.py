@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The package of the source tree, the tolerance table, expected failures."""
 
+import contextlib
 import gc
 import json
 import math
@@ -48,15 +49,28 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(f"{kind}: {count}")
 
 
-@pytest.fixture(autouse=True)
-def seeded():
-    """The same random numbers for a test, whichever ran before it."""
+def seed():
     import numpy
 
     random.seed(0)
     numpy.random.seed(0)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+def pytest_collectstart(collector):
+    """The same random numbers for a module's own inputs, whichever was imported
+    before it."""
+    if isinstance(collector, pytest.Module):
+        with contextlib.suppress(ImportError):
+            import torch  # noqa: F401
+        seed()
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """The same random numbers for a test, whichever ran before it."""
+    seed()
 
 
 @pytest.fixture
