@@ -705,7 +705,8 @@ def PipelineRows : Pass<"polynest-pipeline-rows", "mlir::func::FuncOp"> {
     with that loop of the row before, behind what each iteration does there, and
     the loop asks for rows that are 16 KiB further on: memory stands still while
     functions are computed, and arithmetic while a row is read for the first time.
-    What runs ahead only reads, and the body writes none of that.
+    What runs ahead only reads, and the body writes none of that. Where rows are
+    stored in that loop, none begin there: three rows fill the first-level cache.
 
     What moves may write nothing that the rest of the body touches. It may read
     buffers of the row that the earlier loop writes, if iterations touch the same
