@@ -86,20 +86,23 @@ struct Handed {
   llvm::SmallSetVector<Operation *, 4> indices;
 };
 
-/// A loop over rows whose body is cut where a row waits for the next one.
+/// A loop over rows whose body is cut in two: the second part of a row runs
+/// with the first part of the next one.
 struct RowNest {
   /// An affine.for, or an affine.parallel of one dimension.
   Operation *rows = nullptr;
   Value row;
   int64_t begin = 0, trips = 0;
-  /// What the body holds, in order: buffers, what is done for the next row,
-  /// what for this one, and what waits, which begins with `last`.
-  SmallVector<Operation *> buffers, ahead, early, late;
-  /// The loops that `lead`, of `ahead`, and `last` run in; null without them.
-  AffineForOp host, lead, heavy, last;
-  /// What the others use of `ahead`, and `late` of all others.
-  Handed led, carried;
-  /// How many rows further on the host asks for what the lead reads.
+  /// What the body holds, in order: buffers and the two parts.
+  SmallVector<Operation *> buffers, first, second;
+  /// The loop of each part that runs with that of the other.
+  AffineForOp inFirst, inSecond;
+  /// What the second part uses of the first.
+  Handed handed;
+  /// True if the first part leads to functions of the second, which asks memory
+  /// for what the first reads so many rows further on; else the second stores
+  /// what functions of the first gave.
+  bool leads = false;
   int64_t rowsAhead = 0;
 };
 } // namespace
@@ -145,45 +148,35 @@ static bool isStreaming(AffineForOp loop) {
   return saturatingMultiply(bytes, estimateTrips(loop)) >= leastBytes;
 }
 
-/// What `users` have of operations in front of `first`, buffers aside.
-static Handed findHanded(const RowNest &nest, SmallVector<Operation *> users,
-                         Operation *first) {
-  Handed handed;
-  Block *body = first->getBlock();
+/// Cuts the body before `at`.
+static void cut(RowNest &nest, AffineForOp inFirst, AffineForOp inSecond,
+                Operation *at) {
+  nest.inFirst = inFirst;
+  nest.inSecond = inSecond;
+  nest.buffers.clear();
+  nest.first.clear();
+  nest.second.clear();
+  nest.handed = Handed();
+  Block *body = at->getBlock();
+  for (Operation &op : body->without_terminator())
+    (isa<memref::AllocOp, memref::AllocaOp>(op) ? nest.buffers
+     : op.isBeforeInBlock(at)                   ? nest.first
+                                                : nest.second)
+        .push_back(&op);
+  SmallVector<Operation *> users(nest.second);
   while (!users.empty())
     users.pop_back_val()->walk([&](Operation *user) {
       for (Value value : user->getOperands()) {
         Operation *def = value.getDefiningOp();
-        if (!def || def->getBlock() != body || !def->isBeforeInBlock(first) ||
+        if (!def || def->getBlock() != body || !def->isBeforeInBlock(at) ||
             llvm::is_contained(nest.buffers, def))
           continue;
         if (!isa<AffineApplyOp>(def))
-          handed.values.insert(value);
-        else if (handed.indices.insert(def))
+          nest.handed.values.insert(value);
+        else if (nest.handed.indices.insert(def))
           users.push_back(def);
       }
     });
-  return handed;
-}
-
-/// Cuts the body before `last`, or leaves it whole.
-static void cut(RowNest &nest, AffineForOp heavy, AffineForOp last) {
-  nest.heavy = heavy;
-  nest.last = last;
-  nest.buffers.clear();
-  nest.early.clear();
-  nest.late.clear();
-  nest.carried = Handed();
-  for (Operation &op : nest.row.getParentBlock()->without_terminator()) {
-    if (isa<memref::AllocOp, memref::AllocaOp>(op))
-      nest.buffers.push_back(&op);
-    else if (!nest.late.empty() || (last && &op == last.getOperation()))
-      nest.late.push_back(&op);
-    else
-      nest.early.push_back(&op);
-  }
-  if (last)
-    nest.carried = findHanded(nest, nest.late, last);
 }
 
 /// True for what reads, computes or repeats that.
@@ -196,24 +189,6 @@ static bool onlyReads(Operation *op) {
                 return WalkResult::advance();
               return WalkResult::interrupt();
             }).wasInterrupted();
-}
-
-/// Cuts off what leads to `host`, behind the loop `lead`: all in front of the
-/// next loop, but for what is left of that loop, and of what writes.
-static void cutAhead(RowNest &nest, AffineForOp lead, AffineForOp host) {
-  nest.lead = lead;
-  nest.host = host;
-  auto *end = llvm::find_if(nest.early, [&](Operation *op) {
-    auto loop = dyn_cast<AffineForOp>(op);
-    return !onlyReads(op) ||
-           (loop && loop != lead &&
-            loop.getLowerBoundMap() == lead.getLowerBoundMap());
-  });
-  nest.ahead.assign(nest.early.begin(), end);
-  nest.early.erase(nest.early.begin(), end);
-  SmallVector<Operation *> users(nest.early);
-  llvm::append_range(users, nest.late);
-  nest.led = findHanded(nest, users, nest.early.front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,11 +221,11 @@ static bool meetInStep(const Access &a, AffineForOp loopA, const Access &b,
   return false;
 }
 
-/// True if what `read`, of a row's last loop or behind it, touches is written
-/// by `write` no earlier once that runs with the next row.
+/// True if what `read`, of the second part, touches is written by `write`, of
+/// the first, no earlier once that runs with the next row.
 static bool readsInTime(const Access &read, const Access &write,
                         const RowNest &nest) {
-  AffineForOp heavy = nest.heavy, last = nest.last;
+  AffineForOp heavy = nest.inFirst, last = nest.inSecond;
   Operation *made = write.memref.getDefiningOp();
   if (read.memref != write.memref || !llvm::is_contained(nest.buffers, made) ||
       !read.isAffine() || !write.isAffine() || !isInvariantTo(read, nest.row) ||
@@ -265,63 +240,38 @@ static bool readsInTime(const Access &read, const Access &write,
          (last->isAncestor(read.op) && meetInStep(read, last, write, heavy));
 }
 
-/// Why a row may not hand that on, or share its buffers with the next, or null.
-static const char *whyNotHanded(const RowNest &nest, const Handed &handed) {
-  if (llvm::any_of(handed.values, [](Value value) {
+/// Why the second part of a row may not run with the first of the next, or
+/// null.
+static const char *whyNot(const RowNest &nest) {
+  if (llvm::any_of(nest.handed.values, [](Value value) {
         Type type = getElementTypeOrSelf(value.getType());
         return isa<BaseMemRefType>(value.getType()) || !type.isIntOrFloat();
       }))
     return "a row hands on more than numbers";
+  // Rows share them.
   if (llvm::any_of(nest.buffers,
                    [](Operation *op) { return op->getNumOperands() != 0; }))
     return "the size of a buffer is not known";
-  return nullptr;
-}
-
-/// Why the rest of a row may not run with the next one, or null.
-static const char *whyNotLater(const RowNest &nest) {
-  if (const char *why = whyNotHanded(nest, nest.carried))
-    return why;
-  SmallVector<Access, 0> early, late;
-  for (Operation *op : nest.early)
-    collectAccesses(op, early);
-  for (Operation *op : nest.late)
-    collectAccesses(op, late);
+  SmallVector<Access, 0> first, second;
+  for (Operation *op : nest.first)
+    collectAccesses(op, first);
+  for (Operation *op : nest.second)
+    collectAccesses(op, second);
   auto isUnknown = [](const Access &access) { return !access.memref; };
-  if (llvm::any_of(early, isUnknown) || llvm::any_of(late, isUnknown))
+  if (llvm::any_of(first, isUnknown) || llvm::any_of(second, isUnknown))
     return "what an operation touches is not known";
-  for (const Access &later : late)
-    for (const Access &other : early) {
-      if (!(later.isWrite || other.isWrite) ||
-          !mayAlias(later.memref, other.memref))
+  for (const Access &later : second)
+    for (const Access &next : first) {
+      if (!(later.isWrite || next.isWrite) ||
+          !mayAlias(later.memref, next.memref))
         continue;
       if (later.isWrite)
-        return "the next row touches what the last loop writes";
-      if (!readsInTime(later, other, nest))
+        return nest.leads
+                   ? "a row writes what the first loop of the next one reads"
+                   : "the next row touches what the last loop writes";
+      if (!readsInTime(later, next, nest))
         return "the next row writes what the last loop reads";
     }
-  return nullptr;
-}
-
-/// Why the first loop of a row may not run with the row before, or null.
-static const char *whyNotAhead(const RowNest &nest) {
-  if (const char *why = whyNotHanded(nest, nest.led))
-    return why;
-  SmallVector<Access, 0> reads, others;
-  for (Operation *op : nest.ahead)
-    collectAccesses(op, reads);
-  for (Operation *op : nest.early)
-    collectAccesses(op, others);
-  for (Operation *op : nest.late)
-    collectAccesses(op, others);
-  for (const Access &other : others) {
-    if (!other.memref)
-      return "what an operation touches is not known";
-    if (other.isWrite && llvm::any_of(reads, [&](const Access &read) {
-          return mayAlias(read.memref, other.memref);
-        }))
-      return "a row writes what the first loop of the next one reads";
-  }
   return nullptr;
 }
 
@@ -356,10 +306,36 @@ static int64_t getRowsAhead(const RowNest &nest, AffineForOp loop) {
   return bytes == 0 ? 1 : std::max<int64_t>(1, int64_t(bytesAhead / bytes));
 }
 
-/// Chooses what runs ahead, once it is known what waits. As `choose`.
-static bool chooseAhead(RowNest &nest, const char *&why) {
-  SmallVector<AffineForOp> loops(
-      nest.row.getParentBlock()->getOps<AffineForOp>());
+/// Why the rows that are cut stay as they are, or null.
+static const char *judge(const RowNest &nest) {
+  return nest.trips < countBlocks(nest) * leastRows ? "the rows are too few"
+                                                    : whyNot(nest);
+}
+
+/// Cuts rows that stream what functions gave. False where there are none, with
+/// the reason where they would be there but may not, or do not pay.
+static bool chooseStores(RowNest &nest, ArrayRef<AffineForOp> loops,
+                         const char *&why) {
+  for (auto [i, heavy] : llvm::enumerate(loops)) {
+    if (!computesFunctions(heavy))
+      continue;
+    for (AffineForOp last : loops.drop_front(i + 1)) {
+      if (!isStreaming(last) || !haveEqualBounds(heavy, last, IRMapping()))
+        continue;
+      cut(nest, heavy, last, last);
+      why = judge(nest);
+      if (!why)
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Cuts rows that lead to functions, behind all of what the first loop is for:
+/// in front of the next loop, but for what is left of that one, and of what
+/// writes. As `chooseStores`.
+static bool chooseLeads(RowNest &nest, ArrayRef<AffineForOp> loops,
+                        const char *&why) {
   if (loops.empty() || llvm::any_of(loops, [](AffineForOp loop) {
         return holdsLoops(loop.getBody());
       }))
@@ -368,67 +344,41 @@ static bool chooseAhead(RowNest &nest, const char *&why) {
   if (computesFunctions(lead) || !onlyReads(lead) ||
       saturatingMultiply(getBytesRead(lead), estimateTrips(lead)) < leastBytes)
     return false;
-  AffineForOp host = nest.heavy;
-  for (AffineForOp loop : ArrayRef(loops).drop_front())
-    if (!host && computesFunctions(loop))
-      host = loop;
-  if (!host || !haveEqualBounds(lead, host, IRMapping()) ||
-      lead.getNumIterOperands() + host.getNumIterOperands() > mostCarried)
+  const auto *host = llvm::find_if(loops.drop_front(), computesFunctions);
+  if (host == loops.end() || !haveEqualBounds(lead, *host, IRMapping()) ||
+      lead.getNumIterOperands() + AffineForOp(*host).getNumIterOperands() >
+          mostCarried)
     return false;
-  cutAhead(nest, lead, host);
-  why = !llvm::is_contained(nest.ahead, lead.getOperation())
-            ? "a row writes before its first loop"
-        : nest.trips < countBlocks(nest) * leastRows ? "the rows are too few"
-                                                     : whyNotAhead(nest);
-  if (!why) {
-    nest.rowsAhead = getRowsAhead(nest, lead);
-    return true;
-  }
-  nest.early.insert(nest.early.begin(), nest.ahead.begin(), nest.ahead.end());
-  nest.ahead.clear();
-  nest.led = Handed();
-  nest.lead = nest.host = nullptr;
-  return false;
-}
-
-/// Chooses the loops of what waits. False where there are none, with the reason
-/// where they would be there but may not, or do not pay.
-static bool choose(RowNest &nest, const char *&why) {
-  SmallVector<AffineForOp> loops(
-      nest.row.getParentBlock()->getOps<AffineForOp>());
-  for (auto [i, heavy] : llvm::enumerate(loops)) {
-    if (!computesFunctions(heavy))
-      continue;
-    for (AffineForOp last : ArrayRef(loops).drop_front(i + 1)) {
-      if (!isStreaming(last) || !haveEqualBounds(heavy, last, IRMapping()))
-        continue;
-      cut(nest, heavy, last);
-      why = nest.trips < countBlocks(nest) * leastRows ? "the rows are too few"
-                                                       : whyNotLater(nest);
-      if (!why)
-        return true;
-    }
-  }
-  cut(nest, nullptr, nullptr);
-  return false;
+  auto at = llvm::find_if(*lead->getBlock(), [&](Operation &op) {
+    auto loop = dyn_cast<AffineForOp>(op);
+    return !isa<memref::AllocOp, memref::AllocaOp>(op) &&
+           (!onlyReads(&op) ||
+            (loop && loop != lead &&
+             loop.getLowerBoundMap() == lead.getLowerBoundMap()));
+  });
+  cut(nest, lead, *host, &*at);
+  nest.leads = true;
+  nest.rowsAhead = getRowsAhead(nest, lead);
+  why = llvm::is_contained(nest.first, lead.getOperation())
+            ? judge(nest)
+            : "a row writes before its first loop";
+  return !why;
 }
 
 //===----------------------------------------------------------------------===//
 // Transformation
 //===----------------------------------------------------------------------===//
 
-/// What is known of a row besides its buffers: its number, the numbers it was
-/// handed, and indices.
-static IRMapping mapRow(OpBuilder &builder, const RowNest &nest,
-                        const IRMapping &outer, Value row, const Handed &handed,
-                        ValueRange values) {
+/// The second part of a row: the numbers it was handed, and its indices.
+static IRMapping mapSecond(OpBuilder &builder, const RowNest &nest,
+                           const IRMapping &outer, Value row,
+                           ValueRange handed) {
   IRMapping mapping(outer);
   mapping.map(nest.row, row);
-  mapping.map(handed.values.getArrayRef(), values);
-  Value variable = nest.row;
-  for (Operation &op : variable.getParentBlock()->without_terminator())
-    if (handed.indices.contains(&op))
-      builder.clone(op, mapping);
+  mapping.map(nest.handed.values.getArrayRef(), handed);
+  for (Operation *op : nest.first)
+    if (nest.handed.indices.contains(op))
+      builder.clone(*op, mapping);
   return mapping;
 }
 
@@ -437,37 +387,31 @@ static SmallVector<Value> lookUp(ValueRange values, const IRMapping &mapping) {
       values, [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
-/// A loop along a row, and what is known of that row.
-struct Part {
-  AffineForOp loop;
-  IRMapping *mapping;
-};
-
-/// Runs loops along several rows in one: of each iteration one after the other.
-static void runJointly(OpBuilder &builder, AffineForOp host,
-                       ArrayRef<Part> parts) {
+/// Runs the loops of the two parts in one: of each iteration the second part
+/// comes first.
+static void runJointly(OpBuilder &builder, const RowNest &nest,
+                       IRMapping &first, IRMapping &second) {
+  AffineForOp host = nest.leads ? nest.inSecond : nest.inFirst;
+  const IRMapping &row = nest.leads ? second : first;
+  std::pair<AffineForOp, IRMapping *> parts[] = {{nest.inSecond, &second},
+                                                 {nest.inFirst, &first}};
   SmallVector<Value> values;
-  IRMapping *row = nullptr;
-  for (auto [loop, mapping] : parts) {
-    llvm::append_range(values, lookUp(AffineForOp(loop).getInits(), *mapping));
-    if (loop == host)
-      row = mapping;
-  }
+  for (auto [loop, mapping] : parts)
+    llvm::append_range(values, lookUp(loop.getInits(), *mapping));
   auto joint = AffineForOp::create(
-      builder, host.getLoc(), lookUp(host.getLowerBoundOperands(), *row),
-      host.getLowerBoundMap(), lookUp(host.getUpperBoundOperands(), *row),
+      builder, host.getLoc(), lookUp(host.getLowerBoundOperands(), row),
+      host.getLowerBoundMap(), lookUp(host.getUpperBoundOperands(), row),
       host.getUpperBoundMap(), host.getStepAsInt(), values,
       [](OpBuilder &, Location, Value, ValueRange) {});
   joint->setDiscardableAttrs(host->getDiscardableAttrDictionary());
   OpBuilder inner = OpBuilder::atBlockBegin(joint.getBody());
   values.clear();
-  for (auto [part, mapping] : parts) {
-    AffineForOp loop = part;
-    unsigned first = values.size(), count = loop.getNumIterOperands();
+  for (auto [loop, mapping] : parts) {
+    unsigned begin = values.size(), count = loop.getNumIterOperands();
     mapping->map(loop.getInductionVar(), joint.getInductionVar());
     mapping->map(loop.getRegionIterArgs(),
-                 joint.getRegionIterArgs().slice(first, count));
-    mapping->map(loop.getResults(), joint.getResults().slice(first, count));
+                 joint.getRegionIterArgs().slice(begin, count));
+    mapping->map(loop.getResults(), joint.getResults().slice(begin, count));
     for (Operation &op : loop.getBody()->without_terminator())
       inner.clone(op, *mapping);
     llvm::append_range(
@@ -477,44 +421,37 @@ static void runJointly(OpBuilder &builder, AffineForOp host,
   AffineYieldOp::create(inner, host.getLoc(), values);
 }
 
-/// Runs a row, which `mapping` knows, with the rest of the one before it and
-/// what leads to the next one, each null if there is none.
-static void runRow(OpBuilder &builder, const RowNest &nest, IRMapping &mapping,
-                   IRMapping *before, IRMapping *next) {
-  AffineForOp lead = nest.lead, heavy = nest.heavy, joint = nest.host;
-  auto *behind = nest.ahead.begin();
-  if (next)
-    for (; *behind != lead; ++behind)
-      builder.clone(**behind, *next);
-  for (Operation *op : nest.early) {
-    bool stores = before && op == heavy;
-    bool leads = next && op == joint;
-    if (!stores && !leads) {
+/// Runs the second part of a row with the first of the next. Behind the joint
+/// loop a part that stores reads buffers before they are written for the next
+/// row; one that leads only reads.
+static void runBoth(OpBuilder &builder, const RowNest &nest, IRMapping &first,
+                    IRMapping &second) {
+  auto clone = [&](ArrayRef<Operation *> ops, IRMapping &mapping) {
+    for (Operation *op : ops)
       builder.clone(*op, mapping);
-      continue;
-    }
-    SmallVector<Part, 3> parts;
-    if (stores)
-      parts.push_back({nest.last, before});
-    parts.push_back({cast<AffineForOp>(op), &mapping});
-    if (leads)
-      parts.push_back({lead, next});
-    runJointly(builder, cast<AffineForOp>(op), parts);
-    if (stores)
-      for (Operation *rest : ArrayRef(nest.late).drop_front())
-        builder.clone(*rest, *before);
-    if (leads)
-      for (++behind; behind != nest.ahead.end(); ++behind)
-        builder.clone(**behind, *next);
-  }
+  };
+  auto split = [](ArrayRef<Operation *> part, AffineForOp loop) {
+    size_t at = size_t(llvm::find(part, loop.getOperation()) - part.begin());
+    return std::pair(part.take_front(at), part.drop_front(at + 1));
+  };
+  auto [beforeFirst, behindFirst] = split(nest.first, nest.inFirst);
+  auto [beforeSecond, behindSecond] = split(nest.second, nest.inSecond);
+  clone(beforeFirst, first);
+  clone(beforeSecond, second);
+  runJointly(builder, nest, first, second);
+  if (nest.leads)
+    clone(behindFirst, first);
+  clone(behindSecond, second);
+  if (!nest.leads)
+    clone(behindFirst, first);
 }
 
-/// Lets the host ask for what the lead reads as many rows later as there are
-/// between the two.
+/// Lets the second part ask for what the first reads as many rows later as
+/// there are between the two.
 static void askFurther(const RowNest &nest) {
-  AffineForOp host = nest.host;
+  AffineForOp host = nest.inSecond;
   SmallVector<Access, 8> reads;
-  collectAccesses(nest.lead, reads);
+  collectAccesses(nest.inFirst, reads);
   for (auto ask : host.getBody()->getOps<AffinePrefetchOp>()) {
     if (llvm::none_of(reads, [&](const Access &read) {
           return read.memref == ask.getMemref();
@@ -556,73 +493,39 @@ static void apply(const RowNest &nest) {
   AffineExpr rowsBefore = block * nest.trips;
   AffineExpr begin = rowsBefore.floorDiv(blocks) + nest.begin;
   AffineExpr end = (rowsBefore + nest.trips).floorDiv(blocks) + nest.begin;
-  if (nest.lead)
+  if (nest.leads)
     askFurther(nest);
   IRMapping outer;
   for (Operation *op : nest.buffers)
     builder.clone(*op, outer);
-  // What rows hand on: of what leads to one, then what its rest needs.
-  ArrayRef<Value> ledValues = nest.led.values.getArrayRef();
-  ArrayRef<Value> carriedValues = nest.carried.values.getArrayRef();
-  SmallVector<Value> led, carried;
-  // A row, with the rest of `previous` and what leads to `following`.
-  auto run = [&](OpBuilder &at, Value row, Value previous, Value following) {
-    IRMapping before, next(outer);
-    if (previous)
-      before = mapRow(at, nest, outer, previous, nest.carried, carried);
-    IRMapping mapping = mapRow(at, nest, outer, row, nest.led, led);
-    if (following)
-      next.map(nest.row, following);
-    runRow(at, nest, mapping, previous ? &before : nullptr,
-           following ? &next : nullptr);
-    led = following ? lookUp(ledValues, next) : SmallVector<Value>();
-    carried = lookUp(carriedValues, mapping);
-  };
-  if (nest.lead) {
-    IRMapping first(outer);
-    first.map(nest.row, valueOf(begin));
-    for (Operation *op : nest.ahead)
-      builder.clone(*op, first);
-    led = lookUp(ledValues, first);
-  }
-  if (nest.last)
-    run(builder, valueOf(begin), Value(),
-        nest.lead ? valueOf(begin + 1) : Value());
-  SmallVector<Value> handed(led);
-  llvm::append_range(handed, carried);
+  IRMapping ahead(outer);
+  ahead.map(nest.row, valueOf(begin));
+  for (Operation *op : nest.first)
+    builder.clone(*op, ahead);
+  ArrayRef<Value> values = nest.handed.values.getArrayRef();
+  // The loop counts rows whose functions it computes.
+  int64_t shift = nest.leads ? 1 : 0;
   auto rows = AffineForOp::create(
-      builder, loc, operands, mapOf(nest.last ? begin + 1 : begin), operands,
-      mapOf(nest.lead ? end - 1 : end), 1, handed,
+      builder, loc, operands, mapOf(begin + 1 - shift), operands,
+      mapOf(end - shift), 1, lookUp(values, ahead),
       [](OpBuilder &, Location, Value, ValueRange) {});
-  auto takeHanded = [&](ValueRange values) {
-    led.assign(values.begin(), values.begin() + ledValues.size());
-    carried.assign(values.begin() + led.size(), values.end());
-  };
   {
     OpBuilder inner = OpBuilder::atBlockBegin(rows.getBody());
     Value row = rows.getInductionVar();
-    auto rowAt = [&](int64_t distance) -> Value {
-      return AffineApplyOp::create(
-          inner, loc,
-          AffineMap::get(1, 0, inner.getAffineDimExpr(0) + distance), row);
-    };
-    takeHanded(rows.getRegionIterArgs());
-    run(inner, row, nest.last ? rowAt(-1) : Value(),
-        nest.lead ? rowAt(1) : Value());
-    handed.assign(led);
-    llvm::append_range(handed, carried);
-    AffineYieldOp::create(inner, loc, handed);
+    Value other = AffineApplyOp::create(
+        inner, loc,
+        AffineMap::get(1, 0, inner.getAffineDimExpr(0) + (2 * shift - 1)), row);
+    IRMapping first(outer);
+    first.map(nest.row, nest.leads ? other : row);
+    IRMapping second = mapSecond(inner, nest, outer, nest.leads ? row : other,
+                                 rows.getRegionIterArgs());
+    runBoth(inner, nest, first, second);
+    AffineYieldOp::create(inner, loc, lookUp(values, first));
   }
-  takeHanded(rows.getResults());
-  if (nest.lead)
-    run(builder, valueOf(end - 1), nest.last ? valueOf(end - 2) : Value(),
-        Value());
-  if (nest.last) {
-    IRMapping rest =
-        mapRow(builder, nest, outer, valueOf(end - 1), nest.carried, carried);
-    for (Operation *op : nest.late)
-      builder.clone(*op, rest);
-  }
+  IRMapping last =
+      mapSecond(builder, nest, outer, valueOf(end - 1), rows.getResults());
+  for (Operation *op : nest.second)
+    builder.clone(*op, last);
   nest.rows->erase();
 }
 
@@ -639,28 +542,27 @@ struct PipelineRowsPass : impl::PipelineRowsBase<PipelineRowsPass> {
             return op->isAncestor(other.rows);
           }))
         return;
-      const char *why = nullptr, *whyAhead = nullptr;
-      bool waits = choose(nest, why);
-      if (waits || chooseAhead(nest, whyAhead)) {
+      SmallVector<AffineForOp> loops(
+          nest.row.getParentBlock()->getOps<AffineForOp>());
+      const char *why = nullptr, *whyLeads = nullptr;
+      if (chooseStores(nest, loops, why) ||
+          chooseLeads(nest, loops, whyLeads)) {
         decisions.push_back(std::move(nest));
-      } else if (why || (why = whyAhead)) {
+      } else if (why || (why = whyLeads)) {
         ++numDeclined;
         remark(RemarkKind::Declined, op->getLoc(), passName, why)
             << arg("rows", nest.trips);
       }
     });
     for (const RowNest &nest : decisions) {
-      if (nest.last)
-        remark(RemarkKind::Applied, nest.rows->getLoc(), passName,
-               "rows stored while the next are computed")
-            << arg("rows", nest.trips) << arg("blocks", countBlocks(nest))
-            << arg("carried", nest.carried.values.size());
-      if (nest.lead)
-        remark(RemarkKind::Applied, nest.rows->getLoc(), passName,
-               "rows begun while those before are computed")
-            << arg("rows", nest.trips) << arg("blocks", countBlocks(nest))
-            << arg("carried", nest.led.values.size())
-            << arg("ahead", nest.rowsAhead);
+      auto said =
+          remark(RemarkKind::Applied, nest.rows->getLoc(), passName,
+                 nest.leads ? "rows begun while those before are computed"
+                            : "rows stored while the next are computed");
+      said << arg("rows", nest.trips) << arg("blocks", countBlocks(nest))
+           << arg("carried", nest.handed.values.size());
+      if (nest.leads)
+        said << arg("ahead", nest.rowsAhead);
       apply(nest);
     }
     numApplied += decisions.size();
