@@ -89,23 +89,33 @@ AffineForOp getOnlyLoop(AffineForOp outer) {
   return inner;
 }
 
+/// The index with another expression in the place of each operand's.
+static AffineExpr
+substitute(AffineExpr index, AffineMap map, ArrayRef<Value> operands,
+           function_ref<AffineExpr(Value operand, AffineExpr expr)> with) {
+  SmallVector<AffineExpr> dims, symbols;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (i < map.getNumDims())
+      dims.push_back(
+          with(operand, getAffineDimExpr(unsigned(i), map.getContext())));
+    else
+      symbols.push_back(
+          with(operand, getAffineSymbolExpr(unsigned(i) - map.getNumDims(),
+                                            map.getContext())));
+  return index.replaceDimsAndSymbols(dims, symbols);
+}
+
 /// By how much an index moves with the operand in each step; none if that
 /// changes.
 static std::optional<int64_t> getStep(AffineMap map, unsigned result,
                                       ArrayRef<Value> operands, Value iv) {
-  SmallVector<AffineExpr> dims, symbols;
-  for (auto [i, operand] : llvm::enumerate(operands)) {
-    bool isDim = i < map.getNumDims();
-    AffineExpr expr = isDim
-                          ? getAffineDimExpr(unsigned(i), map.getContext())
-                          : getAffineSymbolExpr(unsigned(i) - map.getNumDims(),
-                                                map.getContext());
-    (isDim ? dims : symbols).push_back(operand == iv ? expr + 1 : expr);
-  }
   AffineExpr from = map.getResult(result);
+  AffineExpr to =
+      substitute(from, map, operands, [&](Value operand, AffineExpr expr) {
+        return operand == iv ? expr + 1 : expr;
+      });
   auto step = dyn_cast<AffineConstantExpr>(
-      simplifyAffineExpr(from.replaceDimsAndSymbols(dims, symbols) - from,
-                         map.getNumDims(), map.getNumSymbols()));
+      simplifyAffineExpr(to - from, map.getNumDims(), map.getNumSymbols()));
   return step ? std::optional(step.getValue()) : std::nullopt;
 }
 
@@ -236,47 +246,28 @@ static void follow(OpBuilder &builder, const Move &move, Value row, Value next,
   auto [map, operands] = getPlace(move.op);
   Value memref = getMemRef(move.op);
   SmallVector<AffineExpr> results(map.getResults());
-  if (move.dim) {
-    // The row and what is added to it, in elements.
-    AffineExpr &place = results[*move.dim];
-    if (trips) {
-      SmallVector<AffineExpr> dims, symbols;
-      for (unsigned i = 0; i < map.getNumInputs(); ++i) {
-        bool isDim = i < map.getNumDims();
-        AffineExpr expr =
-            isDim ? builder.getAffineDimExpr(i)
-                  : builder.getAffineSymbolExpr(i - map.getNumDims());
-        if (operands[i] == row)
-          expr = builder.getAffineConstantExpr(0);
-        (isDim ? dims : symbols).push_back(expr);
-      }
-      AffineExpr added = place.replaceDimsAndSymbols(dims, symbols);
-      place = simplifyAffineExpr(place - added + added * *trips,
+  for (auto [d, index] : llvm::enumerate(results)) {
+    // Of what both move steps of the inner loop alone count.
+    AffineExpr added =
+        substitute(index, map, operands, [&](Value operand, AffineExpr expr) {
+          return operand == row ? builder.getAffineConstantExpr(0) : expr;
+        });
+    if (move.dim != d)
+      index = added;
+    else if (trips) // The row and what is added to it, in elements.
+      index = simplifyAffineExpr(index - added + added * *trips,
                                  map.getNumDims(), map.getNumSymbols());
-    }
+  }
+  if (move.dim) {
     results.erase(results.begin() + *move.dim + 1);
     memref = getJoined(builder, move.op, memref, *move.dim);
   }
-  // In the other dimensions steps of the inner loop alone count.
-  SmallVector<Value> places(operands);
-  SmallVector<AffineExpr> dims, symbols;
-  for (unsigned i = 0; i < map.getNumInputs(); ++i) {
-    bool isDim = i < map.getNumDims();
-    (isDim ? dims : symbols)
-        .push_back(isDim ? builder.getAffineDimExpr(i)
-                         : builder.getAffineSymbolExpr(i - map.getNumDims()));
-    if (operands[i] == next || operands[i] == row)
-      places[i] = joint;
-    if (operands[i] == row)
-      (isDim ? dims : symbols).back() = builder.getAffineConstantExpr(0);
-  }
-  for (auto [d, expr] : llvm::enumerate(results))
-    if (!move.dim || d != *move.dim)
-      expr = expr.replaceDimsAndSymbols(dims, symbols);
+  llvm::replace(operands, row, joint);
+  llvm::replace(operands, next, joint);
   movePlace(move.op, memref,
             AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
                            map.getContext()),
-            places);
+            operands);
 }
 
 AffineForOp coalesceLoops(AffineForOp outer, SizeFacts &facts) {
