@@ -54,7 +54,6 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "prefetch-rows";
 
-static constexpr int64_t lineBytes = 64;
 static constexpr size_t mostOperands = 2;
 /// How far ahead of itself a loop asks: prefetchers of the hardware stop there,
 /// and see no stream in what is read so far apart.
@@ -154,7 +153,7 @@ static void keepOneALine(Ahead &ahead) {
             b - a, read.map.getNumDims(), read.map.getNumSymbols()));
         bool isLast = d + 1 == read.map.getNumResults();
         if (!difference ||
-            (isLast ? std::abs(difference.getValue()) * bytes >= lineBytes
+            (isLast ? std::abs(difference.getValue()) * bytes >= kLineBytes
                     : difference.getValue() != 0))
           return false;
       }
@@ -236,11 +235,11 @@ static SmallVector<Ahead, 0> findAcross(AffineForOp rows, AffineForOp loop,
     std::optional<int64_t> within = getAdvance(access, loop);
     std::optional<int64_t> next = getAdvance(access, rows);
     if (!within || !next || std::abs(*within) < pageBytes || *next <= 0 ||
-        *next > lineBytes)
+        *next > kLineBytes)
       return false;
     ahead.rows = rows;
     ahead.iterations = linesAcross;
-    ahead.rowBytes += saturatingMultiply(lineBytes, estimateTrips(loop));
+    ahead.rowBytes += saturatingMultiply(kLineBytes, estimateTrips(loop));
     ahead.bytes = saturatingMultiply(std::abs(*within), estimateTrips(loop));
     return true;
   };
@@ -306,7 +305,7 @@ static SmallVector<Ahead, 0> findStreams(AffineForOp loop, uint64_t cacheBytes,
     auto type = cast<MemRefType>(access.memref.getType());
     int64_t advance = getAdvance(access, loop).value_or(0);
     if (type.getRank() == 0 || !type.getLayout().isIdentity() ||
-        advance < lineBytes / 2)
+        advance < kLineBytes / 2)
       return false;
     ahead.rowBytes = saturatingMultiply(uint64_t(advance), estimateTrips(loop));
     ahead.bytes = getExtent(access, loop);
@@ -317,7 +316,7 @@ static SmallVector<Ahead, 0> findStreams(AffineForOp loop, uint64_t cacheBytes,
         return ahead.bytes > cacheBytes &&
                (isHeavy || ahead.bytes >= memoryBytes) &&
                isLongRun(ahead.reads.front(), loop,
-                         ahead.reads.size() * lineBytes);
+                         ahead.reads.size() * kLineBytes);
       });
   // Two operands at once take longer, but where stores come between.
   bool stores =
@@ -395,7 +394,7 @@ static std::optional<Chosen> findChosen(AffineForOp rows, AffineForOp loop,
     chosen.reads.push_back(load);
   }
   if (chosen.reads.empty() || chosen.rowBytes > cacheBytes / 4 ||
-      chosen.rowBytes < uint64_t(leastLines * lineBytes))
+      chosen.rowBytes < uint64_t(leastLines * kLineBytes))
     return std::nullopt;
   chosen.slice = slice.takeVector();
   return chosen;
@@ -539,7 +538,7 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     // Where no loop computes functions, the last one that reads a row again.
     if (llvm::none_of(loops, asksAlready))
       for (size_t i = loops.size(); found.empty() && i-- > 1;)
-        found = find(i, lineBytes / 2);
+        found = find(i, kLineBytes / 2);
     if (found.size() > 1 && llvm::none_of(loops, computesFunctions))
       found.clear();
     numDeclined += loops.size() > 1 && found.empty();

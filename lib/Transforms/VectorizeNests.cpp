@@ -802,8 +802,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
                                 std::max(double(accumulators), others / 2));
     if (computesFunctions(loop, facts))
       wanted = std::max(wanted, functionsOfSums);
-    else if (findFunctionsBehind(
-                 loop)) // May run with it, in registers it leaves.
+    // It may run with those behind it, in registers that they leave.
+    else if (findFunctionsBehind(loop))
       wanted = std::min(wanted, functionsOfSums);
     // One register for a broadcast, two for what is loaded.
     unsigned room = (machine.registers - 3) / accumulators;
