@@ -283,8 +283,8 @@ def _number(place: torch.fx.Node, number: bool) -> torch.fx.Node:
 
 
 def type_operands(graph: torch.fx.Graph) -> None:
-    """Gives operands of comparisons, and minima, the type in which eager compares, numbers
-    beside floats that of floats, and parts of a whole its type."""
+    """Gives operands of comparisons, and minima, the type in which eager compares,
+    numbers beside floats that of floats, and parts of a whole its type."""
     for node in list(graph.nodes):
         if node.op != "call_function":
             continue

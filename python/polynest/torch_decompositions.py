@@ -20,7 +20,7 @@ from typing import Callable, Iterator
 
 import torch
 from torch import _prims_common
-from torch._decomp import get_decompositions
+from torch._decomp import decomposition_table as _PYTORCHS
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -299,9 +299,10 @@ def _as_images(out, x):
 
 
 def _batch_norm(op):
+    plain = _PYTORCHS[op]
+
     @functools.wraps(op)
     def decomposed(x, *args, **kwargs):
-        plain = get_decompositions([op])[op]
         out, *rest = plain(x, *args, **kwargs)
         return _as_images(out, x), *rest
 
@@ -1843,7 +1844,10 @@ class Decompositions:
     others, which takes 0.1 s; few graphs ask for one of those."""
 
     def __init__(self) -> None:
-        from torch._decomp import _core_aten_decompositions_post_autograd
+        from torch._decomp import (
+            _core_aten_decompositions_post_autograd,
+            get_decompositions,
+        )
         from torch_mlir.extras import fx_decomp_util
 
         left_out = set(fx_decomp_util._EXPANDED_DECOMP_EXCLUDE)

@@ -596,7 +596,7 @@ def memory_order(value: torch.Tensor) -> list[int] | None:
     dense, as far as is known."""
     from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-    steps = [s if type(s) is int else s.node.hint for s in value.stride()]
+    steps = [_hint(s) for s in value.stride()]
     if None in steps:
         return None
     order = sorted(range(value.dim()), key=lambda d: (-steps[d], d))

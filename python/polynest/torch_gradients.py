@@ -367,10 +367,16 @@ def _interleaved(parts, dim: int):
     return torch.stack(parts, dim + 1).flatten(dim, dim + 1)
 
 
+def _mixes_phases(stride, dilation) -> bool:
+    """Whether phases of the input's gradient meet weights of all, as where a stride
+    and its dilation are above 1."""
+    return any(s > 1 < d for s, d in zip(stride, dilation))
+
+
 def _input_gradient(gradient, shape, weight, rule):
-    """The gradient of a convolution's input of that shape: one convolution for each remainder
-    of the place by the stride. Zeros between the elements of the gradient would
-    be multiplied as often again as the strides' product."""
+    """The gradient of a convolution's input of that shape: one convolution for each
+    remainder of the place by the stride. Zeros between the elements of the gradient
+    would be multiplied as often again as the strides' product."""
     stride, padding, _, groups = rule
     dims = len(shape) - 2
     # Channels of a group come first, then those of the result.
@@ -452,9 +458,7 @@ def _convolution_backward(
         of_input, of_weight = _transposed_backward(
             gradient, x, weight, rule, (mask[0], own_weight)
         )
-    # Where a stride and its dilation are above 1, phases of the input's gradient
-    # meet weights of all.
-    elif mask[0] and any(s > 1 < d for s, d in zip(stride, dilation)):
+    elif mask[0] and _mixes_phases(stride, dilation):
         return NotImplemented
     else:
         if mask[0]:
@@ -489,7 +493,7 @@ def _transposed_convolution(
     )
     # One weight is never apart from itself.
     dilation = [d if n > 1 else 1 for d, n in zip(dilation, weight.shape[2:])]
-    if max(stride) == 1 or any(s > 1 < d for s, d in zip(stride, dilation)):
+    if max(stride) == 1 or _mixes_phases(stride, dilation):
         return NotImplemented
     sizes = [
         (x.size(2 + d) - 1) * stride[d] - 2 * padding[d]
