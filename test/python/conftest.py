@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -116,6 +117,20 @@ def by_thread_count(counts, call):
         return results
     finally:
         polynest.set_thread_count(before)
+
+
+def in_child(function):
+    """Whether it is true in a forked child, which has a minute."""
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            signal.alarm(60)
+            good = function()
+        finally:
+            os._exit(0 if good else 1)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) == 0
 
 
 def in_threads(count, work):

@@ -3,10 +3,10 @@
 
 import os
 import re
-import signal
 import threading
 
 import pytest
+from conftest import in_child
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_mlir")
@@ -145,20 +145,6 @@ def test_crash_leaves_ops_to_eager(monkeypatch):
         )
         assert torch.equal(g(x), torch.tanh(x) + 1)
     assert "status -6" in torch_backend.report()
-
-
-def in_child(function):
-    """Whether it is true in a forked child, which has a minute."""
-    pid = os.fork()
-    if pid == 0:
-        good = False
-        try:
-            signal.alarm(60)
-            good = function()
-        finally:
-            os._exit(0 if good else 1)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status) == 0
 
 
 def answers(worker):

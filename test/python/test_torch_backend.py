@@ -5,7 +5,6 @@ import contextlib
 import copy
 import gc
 import math
-import os
 import threading
 
 import pytest
@@ -19,6 +18,7 @@ from conftest import (  # noqa: E402
     bound,
     by_thread_count,
     compiled,
+    in_child,
     in_threads,
 )
 
@@ -1368,18 +1368,14 @@ def test_collector_of_a_forked_child(compiles):
     with contextlib.ExitStack() as own:
         if compiles:
             own.enter_context(torch_backend._without_collector())
-        pid = os.fork()
-        if pid == 0:
-            good = False
-            try:
-                good = gc.isenabled() != compiles
-                own.close()
-                good = good and gc.isenabled()
-            finally:
-                os._exit(0 if good else 1)
+
+        def collects_in_time():
+            collects = gc.isenabled()
+            own.close()
+            return collects != compiles and gc.isenabled()
+
+        good = in_child(collects_in_time)
     collects = gc.isenabled()
     done.set()
     other.join()
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert not collects and gc.isenabled()
+    assert good and not collects and gc.isenabled()
