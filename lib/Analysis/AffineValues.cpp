@@ -188,27 +188,34 @@ std::optional<AffineExpr> AffineValueBuilder::express(AffineMap map,
   return result;
 }
 
-std::optional<bool> AffineValueBuilder::decide(arith::CmpIOp compare) {
+std::optional<std::pair<AffineExpr, AffineExpr>>
+AffineValueBuilder::expressSides(arith::CmpIOp compare) {
   std::optional<AffineExpr> lhs = express(compare.getLhs());
   std::optional<AffineExpr> rhs = express(compare.getRhs());
   if (!lhs || !rhs)
     return std::nullopt;
   IntegerRange left = rangeOf(*lhs), right = rangeOf(*rhs);
-  IntegerRange difference = rangeOf(*lhs - *rhs);
-  if (!left.isBounded() || !right.isBounded() || !difference.isBounded())
+  if (!left.isBounded() || !right.isBounded() ||
+      !rangeOf(*lhs - *rhs).isBounded())
     return std::nullopt;
   // Numbers of which none is negative have the same order without a sign.
-  arith::CmpIPredicate predicate = compare.getPredicate();
-  if (predicate >= arith::CmpIPredicate::ult &&
+  if (compare.getPredicate() >= arith::CmpIPredicate::ult &&
       !(left.isNonNegative() && right.isNonNegative()))
+    return std::nullopt;
+  return std::pair(*lhs, *rhs);
+}
+
+std::optional<bool> AffineValueBuilder::decide(arith::CmpIOp compare) {
+  auto sides = expressSides(compare);
+  if (!sides)
     return std::nullopt;
   auto known = [](bool always, bool never) -> std::optional<bool> {
     if (always || never)
       return always;
     return std::nullopt;
   };
-  auto [low, high] = difference;
-  switch (predicate) {
+  auto [low, high] = rangeOf(sides->first - sides->second);
+  switch (compare.getPredicate()) {
   case arith::CmpIPredicate::eq:
     return known(low == 0 && high == 0, low > 0 || high < 0);
   case arith::CmpIPredicate::ne:
@@ -299,6 +306,20 @@ std::optional<AffineIndices> expressIndices(Operation *user,
                        builder.getOperands()};
   canonicalizeMapAndOperands(&access.map, &access.operands);
   return access;
+}
+
+void makeAffine(Operation *op, const AffineIndices &access) {
+  OpBuilder builder(op);
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto affine = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
+                                       access.map, access.operands);
+    load.replaceAllUsesWith(affine.getResult());
+  } else {
+    auto store = cast<memref::StoreOp>(op);
+    AffineStoreOp::create(builder, op->getLoc(), store.getValueToStore(),
+                          store.getMemRef(), access.map, access.operands);
+  }
+  op->erase();
 }
 
 } // namespace polynest

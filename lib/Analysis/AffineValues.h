@@ -43,6 +43,11 @@ public:
   /// The range of an expression made by this builder.
   IntegerRange rangeOf(mlir::AffineExpr expr);
 
+  /// Both sides of a comparison that is one of their difference with zero; none
+  /// if one of the three may overflow, or a side without a sign be negative.
+  std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>>
+  expressSides(mlir::arith::CmpIOp compare);
+
   /// What a comparison of affine values always is, or none.
   std::optional<bool> decide(mlir::arith::CmpIOp compare);
 
@@ -73,6 +78,9 @@ struct AffineIndices {
 /// The indices of an access at `user`, or none if one of them is not affine.
 std::optional<AffineIndices> expressIndices(mlir::Operation *user,
                                             mlir::ValueRange indices);
+
+/// Replaces a memref.load or memref.store by its affine form.
+void makeAffine(mlir::Operation *op, const AffineIndices &access);
 
 /// The range of an expression, given those of its operands by number, symbols
 /// behind `numDims` dimensions. That of an affine expression of single numbers

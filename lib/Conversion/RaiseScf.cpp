@@ -135,41 +135,33 @@ struct Constraint {
   bool equality;
 };
 
-/// The comparison `op`, or its negation, as one constraint. Both sides must be
-/// bounded, since an affine constraint compares a difference with zero.
+/// The comparison `op`, or its negation, as one constraint.
 static std::optional<Constraint> constraintOf(AffineValueBuilder &builder,
                                               arith::CmpIOp op, bool negate) {
-  std::optional<AffineExpr> lhs = builder.express(op.getLhs());
-  std::optional<AffineExpr> rhs = builder.express(op.getRhs());
-  if (!lhs || !rhs)
+  auto sides = builder.expressSides(op);
+  if (!sides)
     return std::nullopt;
-  IntegerRange left = builder.rangeOf(*lhs), right = builder.rangeOf(*rhs);
-  if (!left.isBounded() || !right.isBounded() ||
-      !builder.rangeOf(*lhs - *rhs).isBounded())
-    return std::nullopt;
+  auto [lhs, rhs] = *sides;
   arith::CmpIPredicate predicate = op.getPredicate();
   if (negate)
     predicate = arith::invertPredicate(predicate);
-  bool isUnsigned = predicate >= arith::CmpIPredicate::ult;
-  if (isUnsigned && !(left.isNonNegative() && right.isNonNegative()))
-    return std::nullopt;
   switch (predicate) {
   case arith::CmpIPredicate::eq:
-    return Constraint{*lhs - *rhs, true};
+    return Constraint{lhs - rhs, true};
   case arith::CmpIPredicate::ne:
     return std::nullopt;
   case arith::CmpIPredicate::slt:
   case arith::CmpIPredicate::ult:
-    return Constraint{*rhs - *lhs - 1, false};
+    return Constraint{rhs - lhs - 1, false};
   case arith::CmpIPredicate::sle:
   case arith::CmpIPredicate::ule:
-    return Constraint{*rhs - *lhs, false};
+    return Constraint{rhs - lhs, false};
   case arith::CmpIPredicate::sgt:
   case arith::CmpIPredicate::ugt:
-    return Constraint{*lhs - *rhs - 1, false};
+    return Constraint{lhs - rhs - 1, false};
   case arith::CmpIPredicate::sge:
   case arith::CmpIPredicate::uge:
-    return Constraint{*lhs - *rhs, false};
+    return Constraint{lhs - rhs, false};
   }
   llvm_unreachable("all predicates are handled");
 }
@@ -372,20 +364,6 @@ static void raiseForall(scf::ForallOp op, const Band &band) {
   op.erase();
 }
 
-static void raiseAccess(Operation *op, const AffineIndices &access) {
-  OpBuilder builder(op);
-  if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    auto raised = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
-                                       access.map, access.operands);
-    load.replaceAllUsesWith(raised.getResult());
-  } else {
-    auto store = cast<memref::StoreOp>(op);
-    AffineStoreOp::create(builder, op->getLoc(), store.getValueToStore(),
-                          store.getMemRef(), access.map, access.operands);
-  }
-  op->erase();
-}
-
 //===----------------------------------------------------------------------===//
 // One operation at a time, outside in: whether an inner loop is affine depends
 // on the form of the loops around it, so deciding and rewriting alternate.
@@ -438,7 +416,7 @@ static bool raise(Operation *op) {
   std::optional<AffineIndices> access =
       expressIndices(op, load ? load.getIndices() : store.getIndices());
   if (access)
-    raiseAccess(op, *access);
+    makeAffine(op, *access);
   return access.has_value();
 }
 

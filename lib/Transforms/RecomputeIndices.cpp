@@ -136,21 +136,6 @@ static bool liesInside(const AffineIndices &access, MemRefType type) {
 // Transform
 //===----------------------------------------------------------------------===//
 
-/// Replaces a memref.load or memref.store.
-static void makeAffine(Operation *op, const AffineIndices &access) {
-  OpBuilder builder(op);
-  if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    auto affine = AffineLoadOp::create(builder, op->getLoc(), load.getMemRef(),
-                                       access.map, access.operands);
-    load.replaceAllUsesWith(affine.getResult());
-  } else {
-    auto store = cast<memref::StoreOp>(op);
-    AffineStoreOp::create(builder, op->getLoc(), store.getValueToStore(),
-                          store.getMemRef(), access.map, access.operands);
-  }
-  op->erase();
-}
-
 namespace {
 struct RecomputeIndicesPass : impl::RecomputeIndicesBase<RecomputeIndicesPass> {
   using RecomputeIndicesBase::RecomputeIndicesBase;
