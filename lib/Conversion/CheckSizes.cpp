@@ -17,11 +17,11 @@
 // error. Profitable always: the alternative is reading what is not the
 // argument's. Index maps that neither rise nor fall with each loop, as
 // sums of multiples and quotients do, are checked by halves of loops that are
-// known, and by running through what the loops would read in each call where
-// some are not, where that takes too long, and where a size is not as large as
-// such a map could get. Limits: functions that are no entry have no status to
-// return, and are declined. Of a slice, constants are checked, not offsets and
-// sizes that are computed.
+// all known. Where some are not, or that takes too long, each call runs through
+// what the loops would read, unless the size is as large as such a map could
+// get. Limits: functions that are no entry have no status to return, and are
+// declined. Of a slice, constants are checked, not offsets and sizes that are
+// computed.
 // Cost: linear in the operations and their operands' dimensions, times the
 // length of the chains of views and loops behind a size, which is bounded.
 //===----------------------------------------------------------------------===//

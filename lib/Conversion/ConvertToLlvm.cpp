@@ -6,7 +6,7 @@
 // where there is any of it: math, and vectors of several dimensions, masks and
 // slices of vectors. What is read of a descriptor made in the same function is
 // then what was put there, and descriptors that nobody needs are gone. Bits are
-// stored as bytes.
+// stored as bytes, and loaded so where only bytes are made of them.
 // Legal always: the patterns are those of the upstream passes, one after the
 // other they do the same.
 // Profitable: each upstream pass legalizes every operation, and puts casts

@@ -554,7 +554,7 @@ def ConvertToLlvm : Pass<"polynest-convert-to-llvm", "mlir::ModuleOp"> {
     operations of `math`, or vectors that are not of one dimension, masks or
     slices of them, the upstream passes for these run before it. Fields of
     descriptors that are made and read in one function are then read directly,
-    and bits are stored as bytes.
+    and bits are stored as bytes, and loaded so where only bytes are made of them.
 
     Before: `%y = arith.addi %x, %c : index`
     After:  `%y = llvm.add %x, %c : i64`

@@ -184,7 +184,7 @@ func.func @topk(%x: tensor<3x40xf32>) -> (tensor<3x3xf32>, tensor<3xi64>) {
   return %v, %w : tensor<3x3xf32>, tensor<3xi64>
 }
 
-// As many as are no fewer than a quarter are sorted.
+// More than 16, of which a row has fewer than 64 times as many, are sorted.
 // CHECK-LABEL: func @many
 //       CHECK: scf.while
 //       CHECK: tensor.extract_slice %{{.+}} : tensor<3x40xf32> to tensor<3x20xf32>

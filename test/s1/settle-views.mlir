@@ -37,7 +37,6 @@ func.func @whole(%x: tensor<3x5x1x4xf32>) -> (tensor<3x5x4xf32>, tensor<3x1x1x4x
   return %a, %b, %c : tensor<3x5x4xf32>, tensor<3x1x1x4xf32>, tensor<f32>
 }
 
-
 // CHECK-LABEL: func @unknown
 //  CHECK-SAME: (%[[X:.+]]: tensor<?x?x?x8xf32>, %[[N:.+]]: index, %[[M:.+]]: index)
 //       CHECK: %[[F:.+]] = tensor.extract_slice %[[X]][0, 0, 1, 0] [%[[N]], %[[M]], 1, 4] [1, 1, 1, 1] : tensor<?x?x?x8xf32> to tensor<?x?x1x4xf32>
