@@ -14,7 +14,6 @@ import importlib.machinery
 import importlib.util
 import os
 import re
-import threading
 from array import array
 from ctypes import (
     CFUNCTYPE,
@@ -35,6 +34,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence
 
 from polynest import env, errors
+from polynest.locks import ForkLock
 
 # Of the headers this file was written against.
 VERSION = (0, 1, 0)
@@ -517,7 +517,7 @@ def ctype_of(parameter: Any) -> Any:
 
 LIBRARY_NAME = "libpolynest.so"
 _LOADED: ctypes.CDLL | None = None
-_LOCK = threading.Lock()
+_LOCK = ForkLock()
 
 
 def candidate_paths() -> list[str]:

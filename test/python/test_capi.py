@@ -5,10 +5,11 @@ import ctypes
 import re
 import subprocess
 import sys
+import threading
 from ctypes import POINTER
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, in_child
 
 from polynest import __version__, _capi
 
@@ -226,3 +227,26 @@ assert held() < before
         [sys.executable, "-c", script], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_loaded_in_a_child_that_was_forked_while_another_thread_loads():
+    """The child has no such thread, which would never give the lock back."""
+    inside, done = threading.Event(), threading.Event()
+
+    def load():
+        with _capi._LOCK:
+            inside.set()
+            done.wait()
+
+    def load_again():
+        _capi._LOADED = None
+        return _capi.lib() is not None
+
+    other = threading.Thread(target=load)
+    other.start()
+    inside.wait()
+    try:
+        assert in_child(load_again)
+    finally:
+        done.set()
+        other.join()
