@@ -12,10 +12,6 @@ using namespace mlir::affine;
 
 namespace polynest {
 
-/// No array that a program can hold has more elements than the 2^48 bytes of
-/// an address space.
-static constexpr int64_t kLargestSize = int64_t(1) << 48;
-
 /// Deeper chains of index arithmetic are left to memref.load; the limit keeps
 /// the recursion shallow on hostile input.
 static constexpr unsigned kDeepestChain = 64;
@@ -111,7 +107,7 @@ IntegerRange rangeOfValue(Value value) {
     return makeRange(constant.getSExtValue(), constant.getSExtValue());
   }
   if (isa_and_nonnull<memref::DimOp, tensor::DimOp>(value.getDefiningOp()))
-    return {0, kLargestSize};
+    return kSizeRange;
   if (AffineForOp loop = getForInductionVarOwner(value))
     return rangeOfIv(loop);
   return unknownRange();

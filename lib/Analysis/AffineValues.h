@@ -21,6 +21,10 @@ struct IntegerRange {
   bool isNonNegative() const { return low >= 0; }
 };
 
+/// Sizes: no array that a program can hold has more elements than the 2^48
+/// bytes of an address space.
+inline constexpr IntegerRange kSizeRange = {0, int64_t(1) << 48};
+
 /// Expresses `index` and `i64` values as affine expressions over values that
 /// are valid dimensions and symbols inside one affine scope. One builder makes
 /// all expressions of one map or set, which share its operands.

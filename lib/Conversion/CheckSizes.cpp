@@ -19,9 +19,10 @@
 // sums of multiples and quotients do, are checked by halves of loops that are
 // all known. Where some are not, or that takes too long, each call runs through
 // what the loops would read, unless the size is as large as such a map could
-// get. Limits: functions that are no entry have no status to return, and are
-// declined. Of a slice, constants are checked, not offsets and sizes that are
-// computed.
+// get. Slices at computed places need no check where these are proven to lie
+// inside, as those that are clamped are. Limits: functions that are no entry
+// have no status to return, and are declined; indices of single elements that a
+// program computes are not checked.
 // Cost: linear in the operations and their operands' dimensions, times the
 // length of the chains of views and loops behind a size, which is bounded.
 //===----------------------------------------------------------------------===//
@@ -29,6 +30,7 @@
 #include "Conversion/Passes.h"
 
 #include "Analysis/AffineValues.h"
+#include "Analysis/SizeOrder.h"
 #include "Analysis/Sizes.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -214,6 +216,11 @@ static Extent extentOf(Value memref, int64_t d) {
 }
 
 namespace {
+/// What a slice takes of one dimension.
+struct StridedRange {
+  OpFoldResult offset, size, stride;
+};
+
 /// Collects what one entry needs, and emits it.
 class SizeChecks {
 public:
@@ -240,6 +247,9 @@ public:
   void visit(memref::ExpandShapeOp op);
 
 private:
+  LogicalResult requireConstantSlice(Operation *op, Extent whole,
+                                     const StridedRange &range);
+  bool isSliceInside(Value source, int64_t d, const StridedRange &range);
   SizeProduct productOf(Extent extent);
   void requireEqual(Operation *op, Extent a, Extent b);
   LogicalResult requireWindow(Operation *op, AffineExpr expr,
@@ -274,6 +284,7 @@ private:
   DenseSet<Operation *> moved;
   DenseMap<std::pair<void *, int64_t>, Value> known;
   SizeFacts facts;
+  SizeOrder order{facts};
   unsigned asserted = 0;
   unsigned unknown = 0;
 };
@@ -494,26 +505,39 @@ findOutside(AffineExpr expr, ArrayRef<Extent> loops, int64_t size) {
   return std::optional<int64_t>();
 }
 
+/// The sizes of `dims`, and behind them those of other loops that may be empty.
+static SmallVector<Extent> countLoops(ArrayRef<unsigned> dims,
+                                      ArrayRef<Extent> loops) {
+  SmallVector<Extent> counts;
+  for (unsigned dim : dims)
+    counts.push_back(loops[dim]);
+  for (auto [i, count] : llvm::enumerate(loops))
+    if (!llvm::is_contained(dims, i) && !count.isConstant())
+      counts.push_back(count);
+  return counts;
+}
+
 /// `holds` sees the last indices of all loops, 0 for those not in `dims`, and
-/// the size; the assertion is that it holds or that one of `dims` is empty.
+/// the size; the assertion is that it holds or that some loop is empty.
 void SizeChecks::emitUnlessEmpty(
     Operation *op, ArrayRef<unsigned> dims, ArrayRef<Extent> loops, Extent size,
     const Twine &message,
     function_ref<Value(OpBuilder &, Location, ValueRange, Value)> holds) {
   SmallVector<Extent> extents = {size};
-  for (unsigned dim : dims)
-    extents.push_back(loops[dim]);
+  llvm::append_range(extents, countLoops(dims, loops));
   emit(op, extents, message,
        [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
          Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
          Value one = arith::ConstantIndexOp::create(builder, loc, 1);
          SmallVector<Value> ends(loops.size(), zero);
          Value smallest = one;
-         for (auto [dim, count] : llvm::zip_equal(dims, values.drop_front())) {
+         Value bound = values[0];
+         values = values.drop_front();
+         for (auto [dim, count] : llvm::zip(dims, values))
            ends[dim] = arith::SubIOp::create(builder, loc, count, one);
+         for (Value count : values)
            smallest = arith::MinSIOp::create(builder, loc, smallest, count);
-         }
-         Value check = holds(builder, loc, ends, values[0]);
+         Value check = holds(builder, loc, ends, bound);
          Value empty = arith::CmpIOp::create(
              builder, loc, arith::CmpIPredicate::sle, smallest, zero);
          return arith::OrIOp::create(builder, loc, check, empty);
@@ -540,7 +564,8 @@ LogicalResult SizeChecks::requireEnd(Operation *op, AffineExpr expr,
     int64_t end = AffineMap::get(loops.size(), 0, expr).compose(point).front();
     if (highest ? end < size.dim : end >= size.dim)
       return success();
-    if (llvm::all_of(dims, isConstant))
+    // Nothing is read where another loop is empty.
+    if (llvm::all_of(loops, [](Extent count) { return count.isConstant(); }))
       return op->emitError(message) << ", at index " << end;
   }
   emitUnlessEmpty(
@@ -635,16 +660,35 @@ static bool isComputable(AffineExpr expr) {
 }
 
 /// Whether all values that the index takes over loops of these sizes lie in
-/// [0, `size`), found by computing them until one does not.
+/// [0, `size`), found by computing them until one does not. Nothing runs where
+/// a loop is empty, which may be one of `others`.
 static Value walkLoops(OpBuilder &builder, Location loc, AffineExpr expr,
-                       ArrayRef<unsigned> dims, ValueRange counts, Value size,
-                       unsigned numLoops) {
+                       ArrayRef<unsigned> dims, ValueRange counts,
+                       ValueRange others, Value size, unsigned numLoops) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
-  Value total = one;
-  for (Value count : counts)
-    total = arith::MulIOp::create(builder, loc, total, count);
+  Value runs = yes;
+  for (ValueRange group : {counts, others})
+    for (Value count : group)
+      if (!getConstantIntValue(count)) {
+        Value some = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::sgt, count, zero);
+        runs = arith::AndIOp::create(builder, loc, runs, some);
+      }
+  // Points beyond a word are never reached.
+  Value largest = arith::ConstantIndexOp::create(builder, loc, INT64_MAX);
+  Value total = counts.front();
+  for (Value count : counts.drop_front()) {
+    // One that is empty divides by 1.
+    Value divisor = arith::MaxSIOp::create(builder, loc, count, one);
+    Value most = arith::DivUIOp::create(builder, loc, largest, divisor);
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule,
+                                       total, most);
+    Value product = arith::MulIOp::create(builder, loc, total, count);
+    total = arith::SelectOp::create(builder, loc, fits, product, largest);
+  }
+  total = arith::SelectOp::create(builder, loc, runs, total, zero);
   auto loop = scf::WhileOp::create(
       builder, loc, TypeRange{zero.getType(), yes.getType()},
       ValueRange{zero, yes},
@@ -705,15 +749,16 @@ LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
   if (mayFit && isConstant(size) && range.high < size.dim)
     return success();
   SmallVector<Extent> extents = {size};
-  for (unsigned dim : dims)
-    extents.push_back(loops[dim]);
+  llvm::append_range(extents, countLoops(dims, loops));
   emit(op, extents,
        "sizes do not fit: what " + name + " reads lies outside of " +
            describe(size),
        [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
          auto walk = [&](OpBuilder &inner) {
-           return walkLoops(inner, loc, expr, dims, values.drop_front(),
-                            values[0], loops.size());
+           ValueRange counts = values.drop_front();
+           return walkLoops(
+               inner, loc, expr, dims, counts.take_front(dims.size()),
+               counts.drop_front(dims.size()), values[0], loops.size());
          };
          if (!mayFit)
            return walk(builder);
@@ -799,33 +844,112 @@ void SizeChecks::visit(memref::CastOp op) {
                    Extent{Value(), target.getDimSize(d)});
 }
 
+/// The slice, if all of it is constant, lies inside of `whole`. Errors are what
+/// certainly does not.
+LogicalResult SizeChecks::requireConstantSlice(Operation *op, Extent whole,
+                                               const StridedRange &range) {
+  int64_t offset = *getConstantIntValue(range.offset);
+  int64_t size = *getConstantIntValue(range.size);
+  int64_t stride = *getConstantIntValue(range.stride);
+  SizeProduct known = productOf(whole);
+  int64_t last;
+  if (llvm::MulOverflow(size - 1, stride, last) ||
+      llvm::AddOverflow(offset, last, last) || last < 0 || offset < 0)
+    return op->emitError("sizes do not fit: a slice lies outside of ")
+           << describe(whole);
+  int64_t end = std::max(offset, last);
+  if (known.unknown.empty() && end < known.factor)
+    return success();
+  std::string message =
+      "sizes do not fit: a slice ends past the end of " + describe(whole);
+  if (whole.isConstant())
+    return op->emitError(message) << ", at index " << end;
+  emit(op, whole, message,
+       [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
+         Value index = arith::ConstantIndexOp::create(builder, loc, end);
+         return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                      index, values[0]);
+       });
+  return success();
+}
+
+/// True if the slice is proven to lie inside of dimension `d` of `source`.
+bool SizeChecks::isSliceInside(Value source, int64_t d,
+                               const StridedRange &range) {
+  std::optional<int64_t> stride = getConstantIntValue(range.stride);
+  SizeSum size = order.of(range.size), first = order.of(range.offset);
+  if (order.isAtMost(size, {}))
+    return true;
+  // first + (size - 1) * stride
+  std::optional<SizeSum> last = addTo(size, {1, {}}, -1);
+  last = last && stride ? addTo(first, *last, *stride) : std::nullopt;
+  if (!last)
+    return false;
+  if (*stride < 0)
+    std::swap(first, *last);
+  std::optional<SizeSum> end = addTo(*last, {1, {}}, 1);
+  return end && order.isNonNegative(first) &&
+         order.isAtMost(*end, order.of(source, d));
+}
+
+/// Whether there is nothing in the slice, or all of it lies below `whole` and
+/// not below 0. No part of the sum leaves a word.
+static Value compareSlice(OpBuilder &builder, Location loc, Value whole,
+                          Value offset, Value size, Value stride) {
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value a,
+                     Value b) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  };
+  auto minus = [&](Value a, Value b) -> Value {
+    return arith::SubIOp::create(builder, loc, a, b);
+  };
+  Value zero = constant(0), one = constant(1);
+  Value isEmpty = compare(arith::CmpIPredicate::sle, size, zero);
+  // Below zero is above all sizes.
+  Value begins = compare(arith::CmpIPredicate::ult, offset, whole);
+  // As many steps as there is room for, on the side to which they go.
+  Value rises = compare(arith::CmpIPredicate::sgt, stride, zero);
+  Value room = arith::SelectOp::create(
+      builder, loc, rises, minus(minus(whole, one), offset), offset);
+  Value step =
+      arith::SelectOp::create(builder, loc, rises, stride, minus(zero, stride));
+  step = arith::MaxUIOp::create(builder, loc, step, one);
+  Value ends = compare(arith::CmpIPredicate::ule, minus(size, one),
+                       arith::DivUIOp::create(builder, loc, room, step));
+  Value stands = compare(arith::CmpIPredicate::eq, stride, zero);
+  ends = arith::OrIOp::create(builder, loc, ends, stands);
+  Value inside = arith::AndIOp::create(builder, loc, begins, ends);
+  return arith::OrIOp::create(builder, loc, isEmpty, inside);
+}
+
 LogicalResult SizeChecks::visit(memref::SubViewOp op) {
   if (llvm::is_contained(op.getStaticSizes(), 0))
     return success();
-  for (auto [d, offset, size, stride] : llvm::enumerate(
-           op.getStaticOffsets(), op.getStaticSizes(), op.getStaticStrides())) {
-    if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
-        ShapedType::isDynamic(stride))
-      continue;
+  for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
+    StridedRange range = {op.getMixedOffsets()[d], op.getMixedSizes()[d],
+                          op.getMixedStrides()[d]};
     Extent whole = extentOf(op.getSource(), d);
-    SizeProduct known = productOf(whole);
-    int64_t last;
-    if (llvm::MulOverflow(size - 1, stride, last) ||
-        llvm::AddOverflow(offset, last, last) || last < 0 || offset < 0)
-      return op.emitError("sizes do not fit: a slice lies outside of ")
-             << describe(whole);
-    int64_t end = std::max(offset, last);
-    if (known.unknown.empty() && end < known.factor)
+    OpFoldResult parts[] = {range.offset, range.size, range.stride};
+    if (llvm::all_of(parts, [](OpFoldResult part) {
+          return getConstantIntValue(part).has_value();
+        })) {
+      if (failed(requireConstantSlice(op, whole, range)))
+        return failure();
       continue;
-    std::string message =
-        "sizes do not fit: a slice ends past the end of " + describe(whole);
-    if (whole.isConstant())
-      return op.emitError(message) << ", at index " << end;
-    emit(op, whole, message,
-         [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
-           Value index = arith::ConstantIndexOp::create(builder, loc, end);
-           return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                        index, values[0]);
+    }
+    if (isSliceInside(op.getSource(), d, range))
+      continue;
+    SmallVector<Extent> extents = {whole};
+    for (OpFoldResult part : parts)
+      extents.push_back(SizeSource().of(part));
+    emit(op, extents,
+         "sizes do not fit: a slice lies outside of " + describe(whole),
+         [&](OpBuilder &builder, Location loc, ValueRange values) {
+           return compareSlice(builder, loc, values[0], values[1], values[2],
+                               values[3]);
          });
   }
   return success();

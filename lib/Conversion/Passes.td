@@ -312,11 +312,12 @@ def CheckSizes : Pass<"polynest-check-sizes", "mlir::ModuleOp"> {
   let summary = "Assert that the dynamic sizes of operands agree";
   let description = [{
     First pass of S2. Where a structured operation, a copy or a cast of an entry
-    needs dynamic sizes to be equal, a window, or a slice at a constant place, to lie
-    inside of what it reads, or a reshape the parts of a dimension to have as many elements as it has,
+    needs dynamic sizes to be equal, a window or a slice to lie
+    inside of what it is of, or a reshape the parts of a dimension to have as many elements as it has,
     and that does not follow from where the sizes come from, it emits a
     `cf.assert`: at the start of the entry if the sizes come from arguments
-    alone, else in front of the operation. Static sizes cost nothing: a window
+    alone, else in front of the operation. Slices at computed places that are proven
+    to lie inside, as those that are clamped to a size are, need none. Static sizes cost nothing: a window
     or a slice that certainly reaches past either end, or whose index leaves 64
     bits, is an error. An index that goes both ways with a loop, or is a remainder,
     is computed for each point, in each call, where sizes are not known and what is
@@ -457,6 +458,29 @@ def MatchReshapes : Pass<"polynest-match-reshapes", "mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numApplied", "num-applied", "Chains that became one">,
     Statistic<"numDeclined", "num-declined", "Reshapes left as they are">
+  ];
+}
+
+def SimplifySizes : Pass<"polynest-simplify-sizes", "mlir::func::FuncOp"> {
+  let summary = "Replace what is computed of sizes by what it always is";
+  let description = [{
+    Minima, maxima and selections of numbers that are proven to be one of their
+    operands become it, comparisons that are proven become constants, and sums the
+    number, or the number and the constant, that they are. Proofs take sizes for not
+    negative, and follow how numbers are computed of them.
+
+    Before: `%m = arith.minsi %d, %c0  %e = arith.subi %d, %m  %s = arith.maxsi %e, %c0`
+            with `%d` a `tensor.dim`
+    After:  uses of `%s` use `%d`
+
+    Declines what is not proven, and numbers that could leave 64 bits.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect",
+                           "mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Operations replaced">,
+    Statistic<"numDeclined", "num-declined", "Operations left as they are">
   ];
 }
 

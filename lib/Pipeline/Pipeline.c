@@ -264,6 +264,7 @@ static const pn_pass_row_t s1_rows[] = {
     {.flag = "polynest-expand-reshapes"},
     {.flag = "polynest-decompose-tensor-ops"},
     {.flag = "polynest-settle-views"},
+    {.flag = "polynest-simplify-sizes", .anchor = ON_FUNC},
     {.flag = "canonicalize"},
     {.flag = "cse"},
     {.flag = "polynest-anchor-loop-buffers"},

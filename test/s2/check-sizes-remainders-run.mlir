@@ -1,6 +1,7 @@
 // Properties: a remainder (@rest, @open) or an index that goes both ways (@both)
 // that leaves what it indexes is an error where only sizes of a call decide, none
-// where a call runs too few iterations to get there. Too many boxes of loops to decide
+// where a call runs too few iterations to get there, or none because another loop is
+// empty (@apart). Too many boxes of loops to decide
 // while compiling are run through (@many).
 // RUN: polynestc run %s --entry rest --check --size 4
 // RUN: polynestc run %s --entry rest --check --size 9
@@ -13,6 +14,8 @@
 // RUN: polynestc run %s --entry both --check --size 9
 // RUN: not polynestc run %s --entry both --size 1 2>&1 | FileCheck %s
 // RUN: not polynestc run %s --entry both --size 8 2>&1 | FileCheck %s
+// RUN: polynestc run %s --entry apart --check --size 0.0=3 --size 1.1=0
+// RUN: not polynestc run %s --entry apart --size 0.0=3 --size 1.1=1 2>&1 | FileCheck %s
 // RUN: not polynestc run %s --entry many 2>&1 | FileCheck %s --check-prefix=MANY
 
 // CHECK: sizes do not fit: what linalg.generic reads lies outside of dimension 0 of input 0
@@ -47,6 +50,16 @@ func.func @both(%x: tensor<?xf32>, %r: tensor<?xf32>) -> tensor<?xf32> {
     linalg.yield %a : f32
   } -> tensor<?xf32>
   return %0 : tensor<?xf32>
+}
+func.func @apart(%x: tensor<?xf32>, %r: tensor<9x?xf32>) -> tensor<9x?xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 mod 4)>,
+                                        affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?xf32>) outs(%r : tensor<9x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<9x?xf32>
+  return %0 : tensor<9x?xf32>
 }
 
 // 65535 at d0 = 1 alone.

@@ -9,7 +9,8 @@
 // were joined (@parts, @joined), of numbers of any width (@words); what an assertion of the program says
 // is not said again (@said), nor what callers see to (@shaped); a place that no loop
 // moves is there, or nothing runs (@place); what a slice at a constant place reads is
-// there (@slices); a remainder needs no check where nothing it can be is too large
+// there (@slices), as at a computed one, unless that is proven (@clamped, not @reach);
+// a remainder needs no check where nothing it can be is too large
 // (@rest), else it is compared with that, and computed point by point (@short).
 // RUN: polynest-opt %s --polynest-check-sizes | FileCheck %s
 
@@ -336,13 +337,17 @@ func.func @words(%x: memref<?xf32>, %n: i64) attributes {polynest.entry} {
   return
 }
 
-// 3 + (4 - 1) * 2 = 9
+// 3 + (4 - 1) * 2 = 9; the place is compared at the start, too.
 // CHECK-LABEL: func @slices
 //  CHECK-SAME: %[[X:.+]]: memref<?xf32>, %[[N:.+]]: index
 //       CHECK: %[[D:.+]] = memref.dim %[[X]],
 //       CHECK: %[[END:.+]] = arith.constant 9 : index
 //       CHECK: %[[E:.+]] = arith.cmpi slt, %[[END]], %[[D]]
 //  CHECK-NEXT: cf.assert %[[E]], "sizes do not fit: a slice ends past the end of dimension 0 of input 0"
+//       CHECK: %[[B:.+]] = arith.cmpi ult, %[[N]], %[[D]]
+//       CHECK: %[[I:.+]] = arith.andi %[[B]],
+//       CHECK: %[[O:.+]] = arith.ori %{{.+}}, %[[I]]
+//  CHECK-NEXT: cf.assert %[[O]], "sizes do not fit: a slice lies outside of dimension 0 of input 0"
 //   CHECK-NOT: cf.assert
 //       CHECK: return
 func.func @slices(%x: memref<?xf32>, %n: index) attributes {polynest.entry} {
@@ -352,6 +357,57 @@ func.func @slices(%x: memref<?xf32>, %n: index) attributes {polynest.entry} {
     : memref<?xf32> to memref<0xf32, strided<[2], offset: 3>>
   %some = memref.subview %x[%n] [4] [2]
     : memref<?xf32> to memref<4xf32, strided<[2], offset: ?>>
+  return
+}
+
+// min(n, 1) + max(n - min(n, 1), 0) = n; steps of 2 end at (n + 1) floordiv 2 * 2 - 2;
+// n - n floordiv 2 of them begin in the middle.
+// CHECK-LABEL: func @clamped
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @clamped(%x: memref<?xf32>) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %first = arith.minsi %n, %c1 : index
+  %left = arith.subi %n, %first : index
+  %size = arith.maxsi %left, %c0 : index
+  %behind = memref.subview %x[%first] [%size] [1]
+    : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+  %more = arith.addi %n, %c1 : index
+  %half = arith.floordivsi %more, %c2 : index
+  %odd = memref.subview %x[0] [%half] [2]
+    : memref<?xf32> to memref<?xf32, strided<[2]>>
+  %rest = arith.subi %n, %half : index
+  %second = memref.subview %x[%half] [%rest] [1]
+    : memref<?xf32> to memref<?xf32, strided<[1], offset: ?>>
+  scf.for %i = %c0 to %n step %c1 {
+    %row = memref.subview %x[%i] [1] [1]
+      : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
+  }
+  return
+}
+
+// One more than there are; steps of 2 of as many as there are.
+// CHECK-LABEL: func @reach
+// CHECK-COUNT-3: cf.assert %{{.+}}, "sizes do not fit: a slice lies outside of dimension 0 of input 0"
+//   CHECK-NOT: cf.assert
+//       CHECK: return
+func.func @reach(%x: memref<?xf32>) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %behind = memref.subview %x[1] [%n] [1]
+    : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  %half = arith.ceildivsi %n, %c2 : index
+  %odd = memref.subview %x[1] [%half] [2]
+    : memref<?xf32> to memref<?xf32, strided<[2], offset: 1>>
+  scf.for %i = %c0 to %n step %c1 {
+    %row = memref.subview %x[%i] [2] [1]
+      : memref<?xf32> to memref<2xf32, strided<[1], offset: ?>>
+  }
   return
 }
 
@@ -377,8 +433,12 @@ func.func @rest(%x: memref<4xf32>, %r: memref<?xf32> {polynest.result})
 //       CHECK: %[[F:.+]] = arith.cmpi slt, %c6{{.*}}, %[[M]]
 //       CHECK: %[[C:.+]] = scf.if %[[F]] -> (i1)
 //  CHECK-NEXT: scf.yield %[[F]]
-//       CHECK: %[[A:.+]] = arith.muli %{{.+}}, %[[N]]
-//       CHECK: %[[T:.+]] = arith.muli %[[A]], %c5
+//       CHECK: %[[SOME:.+]] = arith.cmpi sgt, %[[N]],
+//       CHECK: %[[RUNS:.+]] = arith.andi %{{.+}}, %[[SOME]]
+//       CHECK: %[[FITS:.+]] = arith.cmpi ule, %[[N]], %{{.+}}
+//       CHECK: %[[A:.+]] = arith.muli %[[N]], %c5
+//       CHECK: %[[ALL:.+]] = arith.select %[[FITS]], %[[A]], %c9223372036854775807
+//       CHECK: %[[T:.+]] = arith.select %[[RUNS]], %[[ALL]], %c0
 //       CHECK: scf.while
 //       CHECK: arith.cmpi slt, %{{.+}}, %[[T]]
 //       CHECK: arith.cmpi ult, %{{.+}}, %[[M]]
