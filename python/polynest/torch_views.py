@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Results of a graph that are views of each other's memory.
+"""Results of a graph that are views of each other's memory, or of an input's.
 
 What is compiled gives each result memory of its own. Where AOTAutograd hands out
 a graph with results that share memory, a later write to one must be seen in the
 others. So the graph is compiled without them: it gives what they are views of,
 and the sizes that they need; PyTorch makes the views of that after each call.
 
-Views of inputs AOTAutograd makes itself, and gradients, and what a forward pass
-keeps for the other, are nobody's to write.
+Views of inputs AOTAutograd makes itself, but where sizes are not known it takes
+strides and place in memory from what the graph gives. So they are views there, too.
+
+Gradients, and what a forward pass keeps for the other, are nobody's to write.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def _chain(node: torch.fx.Node) -> list[torch.fx.Node]:
 
 
 def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
-    """Of each result that has its memory from a node of the graph, and not for
-    itself, the chain."""
+    """Of each result that has its memory from another node of the graph, an input
+    or one that gives several results theirs, the chain."""
     by_memory: dict[int, dict[torch.fx.Node, None]] = {}
     for node in results:
         if isinstance(node, torch.fx.Node):
@@ -69,13 +71,13 @@ def _shared(results: list[Any]) -> list[list[torch.fx.Node]]:
                 by_memory.setdefault(memory, {})[node] = None
     found = []
     for nodes in by_memory.values():
-        if len(nodes) < 2:
-            continue
         chains = [_chain(n) for n in nodes]
         base = chains[0][0]
-        if (
+        if any(c[0] is not base for c in chains):
+            continue
+        if base.op == "placeholder" or (
             base.op == "call_function"
-            and all(c[0] is base for c in chains)
+            and len(nodes) > 1
             and frontend.memory_order(base.meta["val"]) is not None
         ):
             found += [c for c in chains if len(c) > 1]
@@ -100,15 +102,19 @@ def separate(
     chains = _shared(results[:count])
     replayed: dict[torch.fx.Node, None] = {}
     needed: dict[torch.fx.Node, None] = {}
+    inputs = list(smaller.graph.find_nodes(op="placeholder"))
+    bases: dict[torch.fx.Node, None] = {}
     for chain in chains:
-        needed[chain[0]] = None
+        of_input = chain[0].op == "placeholder"
+        (bases if of_input else needed)[chain[0]] = None
         for node in chain[1:]:
             replayed[node] = None
             for other in node.all_input_nodes:
                 if frontend.is_symbolic_scalar(other):
                     needed[other] = None
     views = {c[-1] for c in chains}
-    # What the smaller graph gives: the other results, then what is needed.
+    # What the smaller graph gives: the other results, then what is needed. Inputs
+    # are at hand.
     kept = [
         r for r in results if not isinstance(r, torch.fx.Node) or r not in views
     ]
@@ -121,6 +127,8 @@ def separate(
     for i, value in enumerate(kept):
         if isinstance(value, torch.fx.Node):
             new[value] = given[i]
+    for node in bases:
+        new[node] = after.placeholder(node.name)
     for node in smaller.graph.nodes:
         if node in replayed:
             new[node] = after.node_copy(node, lambda n: new[n])
@@ -128,6 +136,7 @@ def separate(
     after.output(torch.fx.node.map_arg(tuple(results), lambda n: new[n]))
     make = torch.fx.GraphModule(torch.nn.Module(), after).forward
 
+    places = [inputs.index(node) for node in bases]
     output.args = (tuple(kept),)
     output.meta.pop("desc", None)
     for node in reversed(replayed):
@@ -139,7 +148,7 @@ def separate(
         def call(*arguments: Any) -> Any:
             given = function(*arguments)
             with torch.set_grad_enabled(tracked):
-                return make(*given)
+                return make(*given, *[arguments[i] for i in places])
 
         return call
 

@@ -261,6 +261,56 @@ def test_results_share_memory(name, grad, options):
         assert not torch_backend.explain_fallbacks(), torch_backend.report()
 
 
+# Of an input results with its memory, at places that sizes decide.
+OF_INPUTS = {
+    "slice": lambda x: (x[x.shape[0] // 2 :],),
+    "step": lambda x: (x.t()[x.shape[1] // 2 :: 2],),
+    "chunk": lambda x: x.chunk(3, 1)[1:],
+    "unfold": lambda x: (x.chunk(3)[1].unfold(0, 2, 1),),
+    "select": lambda x: (x[x.shape[0] // 2],),
+    "expand": lambda x: (x[1].expand(x.shape[0] + 1, x.shape[1]),),
+    "view": lambda x: (x.view(x.shape[1], -1)[1:], x),
+    "narrow": lambda x: (x.narrow(1, x.shape[1] // 4, x.shape[1] // 2),),
+}
+
+
+def written_behind(x):
+    y = x[x.shape[0] // 2 :]
+    x.add_(1)
+    return x * 2, y
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", OF_INPUTS)
+def test_results_share_memory_of_inputs(name, grad):
+    def function(x):
+        return (x * 2, *OF_INPUTS[name](x))
+
+    g = compiled(function, dynamic=True)
+    for n in ((8, 8), (12, 12)):
+        x = torch.randn(n).requires_grad_(grad)
+        want, have = function(x), g(x)
+        same(have, want, exact=True)
+        for h, w in zip(have[1:], want[1:]):
+            assert h.data_ptr() == w.data_ptr()
+            assert h.stride() == w.stride()
+        if grad:
+            sides = [
+                torch.autograd.grad(sum((r * r).sum() for r in results), x)
+                for results in (have, want)
+            ]
+            same(*sides)
+
+
+def test_results_share_memory_of_written_inputs():
+    g = compiled(written_behind, dynamic=True)
+    for n in (4, 7):
+        x = torch.randn(n, 5)
+        y = x.clone()
+        same(g(x), written_behind(y), exact=True)
+        same(x, y, exact=True)
+
+
 def test_results_share_memory_from_the_cache(cache):
     def function(x):
         y = x * 2 + 1
