@@ -401,6 +401,37 @@ def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
   ];
 }
 
+def TrackPlaces : Pass<"polynest-track-places", "mlir::func::FuncOp"> {
+  let summary = "Find an extreme and its place in one loop";
+  let description = [{
+    Where a loop carries the maximum or minimum of some values, and a later loop over
+    the same values the first or last place at which they equal it, the first loop
+    carries the place, too, in 32 bits where places fit, and the later one goes.
+    `polynest-vectorize-nests` and `polynest-split-reductions` take both together:
+    of what two lanes or parts found the better value is taken, of equals the first
+    place or the last.
+
+    Before: `m = -inf  for j { m = max(m, x[j]) }
+             p = MAX   for j { p = min(p, x[j] == m || isnan(x[j]) ? j : N) }`
+    After:  `m = -inf, p = 0  for j { t = x[j] ugt m && m ord m
+                                      m = t ? x[j] : m   p = t ? j : p }`
+
+    Legal if both loops run over the same iterations and compute the same values,
+    which nothing writes in between; the condition holds, by its truth table over all
+    ways that two numbers compare, just where a value equals the extreme, NaN beside
+    NaN; places ascend with the loop, and what stands for none lies behind them; and
+    the extreme begins with what no value lies below, such as -inf. Results have the
+    same bits: where a maximum is used besides, and zeros of both signs are not the
+    same to it, it is carried as before.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Loops that find a place, too">,
+    Statistic<"numDeclined", "num-declined", "Searches of an extreme left">
+  ];
+}
+
 def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
   let summary = "Fill only what is not overwritten";
   let description = [{

@@ -7,8 +7,9 @@
 // whole part comes last. The parts are a parallel loop.
 // Legal when: every value the nest carries is a reduction with an associative
 // and commutative operation, whose order of accumulation is free (numerics
-// (a)), and its iterations are independent otherwise. Profitable when: the nest
-// has at least `min-operations` operations. A second level of accumulators also
+// (a)), or belongs to a search of a value and its place (Analysis/Search.h),
+// and its iterations are independent otherwise. Profitable when: the nest has
+// at least `min-operations` operations. A second level of accumulators also
 // keeps more digits of long sums. The number of parts depends on the trip count
 // alone, never on the number of threads, so that results have the same bits
 // with any of them. Limits: constant bounds; nests at the top of the function,
@@ -19,6 +20,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Dependence.h"
+#include "Analysis/Search.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"
@@ -54,27 +56,49 @@ static constexpr int64_t partUnit = 256;
 // Legality
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A nest to cut, and what it carries: a reduction for each value, which says
+/// nothing where the value belongs to a search.
+struct Decision {
+  AffineForOp loop;
+  SmallVector<Reduction, 2> reductions;
+  SmallVector<Search, 1> searches;
+  int64_t part = 0;
+
+  bool isSearched(unsigned value) const {
+    return llvm::any_of(searches, [&](const Search &search) {
+      return search.value == value || search.place == value;
+    });
+  }
+};
+} // namespace
+
 /// Why the nest cannot be cut into parts, or an empty string.
 static std::string whyNotSplit(DependenceAnalysis &dependences,
-                               AffineForOp loop,
-                               SmallVectorImpl<Reduction> &reductions) {
+                               Decision &decision) {
+  AffineForOp loop = decision.loop;
   if (!loop.hasConstantBounds() || loop.getStepAsInt() != 1)
     return "the loop's bounds are not constant, or its step is not 1";
+  decision.searches = findSearches(loop);
+  decision.reductions.resize(loop.getNumResults());
+  unsigned count = 2 * decision.searches.size();
   for (const Reduction &reduction : carriedReductions(loop)) {
     if (!reduction.iterArg)
       return "a reduction is carried through memory";
     if (!reduction.combiner)
       return "the loop carries a value that is no reduction";
-    reductions.push_back(reduction);
+    decision.reductions[*reduction.iterArg] = reduction;
+    ++count;
   }
-  if (reductions.size() != loop.getNumResults())
+  if (count != loop.getNumResults())
     return "the loop carries a value that is no reduction";
   for (Value result : loop.getResults())
     if (!MemRefType::isValidElementType(result.getType()) ||
         !result.getType().isIntOrIndexOrFloat())
       return "the loop carries a value that is no scalar";
   std::string reason;
-  return dependences.loopIsParallel(loop, &reason, /*ignoreReductions=*/true)
+  return dependences.loopIsParallel(loop, &reason, /*ignoreReductions=*/true,
+                                    2 * decision.searches.size())
              ? ""
              : reason;
 }
@@ -96,8 +120,26 @@ static int64_t choosePart(AffineForOp loop) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
-static void splitReduction(AffineForOp loop, ArrayRef<Reduction> reductions,
-                           int64_t part) {
+/// What has been found in parts so far, with the next one: of equals the later
+/// one comes last.
+static Found emitNext(OpBuilder &builder, Location loc, const Search &search,
+                      Found soFar, Found next) {
+  Value better = emitBetter(builder, loc, search, next.value, soFar.value);
+  Found found;
+  found.value = search.kind ? arith::getReductionOp(*search.kind, builder, loc,
+                                                    soFar.value, next.value)
+                            : arith::SelectOp::create(builder, loc, better,
+                                                      next.value, soFar.value)
+                                  .getResult();
+  found.place =
+      arith::SelectOp::create(builder, loc, better, next.place, soFar.place);
+  return found;
+}
+
+static void splitReduction(const Decision &decision) {
+  AffineForOp loop = decision.loop;
+  ArrayRef<Reduction> reductions = decision.reductions;
+  int64_t part = decision.part;
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   int64_t first = loop.getConstantLowerBound();
@@ -105,9 +147,10 @@ static void splitReduction(AffineForOp loop, ArrayRef<Reduction> reductions,
   int64_t parts = (last - first) / part;
   AffineExpr dim = builder.getAffineDimExpr(0);
   SmallVector<Value> inits(loop.getInits()), neutrals, buffers;
-  for (auto [reduction, init] : llvm::zip_equal(reductions, inits)) {
+  for (auto [i, init] : llvm::enumerate(inits)) {
+    const Reduction &reduction = reductions[i];
     neutrals.push_back(
-        isIdempotent(reduction.kind)
+        decision.isSearched(i) || isIdempotent(reduction.kind)
             ? init
             : arith::ConstantOp::create(
                   builder, loc, getNeutral(reduction.kind, init.getType()))
@@ -132,13 +175,20 @@ static void splitReduction(AffineForOp loop, ArrayRef<Reduction> reductions,
   auto combined = AffineForOp::create(
       builder, loc, 0, parts, 1, inits,
       [&](OpBuilder &inside, Location, Value index, ValueRange carried) {
-        SmallVector<Value> next;
-        for (auto [reduction, buffer, value] :
-             llvm::zip_equal(reductions, buffers, carried)) {
-          Value one = AffineLoadOp::create(inside, loc, buffer, index);
-          next.push_back(
-              arith::getReductionOp(reduction.kind, inside, loc, value, one));
+        SmallVector<Value> parts, next(buffers.size());
+        for (Value buffer : buffers)
+          parts.push_back(AffineLoadOp::create(inside, loc, buffer, index));
+        for (const Search &search : decision.searches) {
+          Found found = emitNext(inside, loc, search,
+                                 {carried[search.value], carried[search.place]},
+                                 {parts[search.value], parts[search.place]});
+          next[search.value] = found.value;
+          next[search.place] = found.place;
         }
+        for (auto [i, reduction] : llvm::enumerate(reductions))
+          if (!next[i])
+            next[i] = arith::getReductionOp(reduction.kind, inside, loc,
+                                            carried[i], parts[i]);
         AffineYieldOp::create(inside, loc, next);
       });
   combined->setAttr(mark, builder.getUnitAttr());
@@ -169,23 +219,19 @@ struct SplitReductionsPass : impl::SplitReductionsBase<SplitReductionsPass> {
 
   void runOnOperation() override {
     DependenceAnalysis dependences;
-    struct Decision {
-      AffineForOp loop;
-      SmallVector<Reduction, 2> reductions;
-      int64_t part;
-    };
     SmallVector<Decision> decisions;
     for (Block &block : getOperation().getBody())
       for (auto loop : block.getOps<AffineForOp>()) {
         if (!loop.getNumResults() || loop->hasAttr(mark))
           continue;
-        Decision decision{loop, {}, 0};
+        Decision decision;
+        decision.loop = loop;
         std::string why;
         uint64_t operations = estimateCycles(loop);
         if (operations < uint64_t(minOperations))
           why = "the nest is too short";
         else
-          why = whyNotSplit(dependences, loop, decision.reductions);
+          why = whyNotSplit(dependences, decision);
         if (why.empty() && !(decision.part = choosePart(loop)))
           why = "too few iterations";
         if (why.empty()) {
@@ -201,7 +247,7 @@ struct SplitReductionsPass : impl::SplitReductionsBase<SplitReductionsPass> {
       remark(RemarkKind::Applied, AffineForOp(decision.loop).getLoc(), passName,
              "reduced in parts")
           << arg("part", decision.part);
-      splitReduction(decision.loop, decision.reductions, decision.part);
+      splitReduction(decision);
     }
   }
 };

@@ -9,7 +9,8 @@
 // Legal when: the loop carries no dependence (loopIsParallel), or only
 // reductions of iter_args with an associative and commutative operation, whose
 // order of accumulation is free (numerics (a); products summed there become
-// fused, numerics (b)), and scans with one, which show it in each iteration;
+// fused, numerics (b)), searches of a value and its place (Analysis/Search.h),
+// and scans with such an operation, which show it in each iteration;
 // bounds and conditions inside do not depend on it; all that depends on it is
 // elementwise, a load, a store (of whole rows, where data choose them), an
 // assertion, or a select of values that may be computed without asking. A
@@ -123,15 +124,22 @@ static void collectAccumulations(Operation *root, Accumulations &sums) {
   });
 }
 
-/// The reductions and scans of all values the loop carries, in their order;
-/// false if one is neither. Scans of products stay in order: parts of them may
-/// overflow where a zero comes first.
+/// The reductions, searches and scans of all values the loop carries, in their
+/// order; false if one is neither. Scans of products stay in order: parts of
+/// them may overflow where a zero comes first.
 static bool matchReductions(AffineForOp loop, LaneFacts &facts) {
   // Those in memory, for which accesses are needed, are not values.
   SmallVector<Reduction, 2> found = carriedReductions(loop, /*accesses=*/{});
+  facts.searches = findSearches(loop);
   for (unsigned i = 0, e = loop.getNumResults(); i < e; ++i) {
     if (!VectorType::isValidElementType(loop.getResult(i).getType()))
       return false;
+    if (llvm::any_of(facts.searches, [&](const Search &search) {
+          return search.value == i || search.place == i;
+        })) {
+      facts.reductions.emplace_back().iterArg = i;
+      continue;
+    }
     auto reduction = llvm::find_if(found, [&](const Reduction &reduction) {
       return reduction.iterArg == i && reduction.combiner;
     });
@@ -1066,7 +1074,8 @@ void NestPlanner::consider(LoopNode &node) {
   // Reductions in memory are excluded by now: they store to one location.
   if (!dependences.loopIsParallel(loop, &node.whyNot,
                                   /*ignoreReductions=*/true,
-                                  base.facts.scans.size())) {
+                                  base.facts.scans.size() +
+                                      2 * base.facts.searches.size())) {
     node.plan.reset();
     return;
   }

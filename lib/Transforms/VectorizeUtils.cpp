@@ -665,6 +665,26 @@ static Value narrow(OpBuilder &builder, Location loc, arith::AtomicRMWKind kind,
   return vector;
 }
 
+/// Folds the vectors of searches in halves until they have `width` lanes.
+static void narrowSearches(OpBuilder &builder, Location loc,
+                           const LaneFacts &facts,
+                           MutableArrayRef<Value> vectors, unsigned width) {
+  for (const Search &search : facts.searches) {
+    Value &value = vectors[search.value], &place = vectors[search.place];
+    while (value && getLanes(value) > width) {
+      unsigned half = getLanes(value) / 2;
+      auto take = [&](unsigned first) -> Found {
+        return {takeLanes(builder, loc, value, first, half),
+                takeLanes(builder, loc, place, first, half)};
+      };
+      Found low = take(0), high = take(half);
+      Found found = emitChoice(builder, loc, search, low, high);
+      value = found.value;
+      place = found.place;
+    }
+  }
+}
+
 /// Folds as many vectors as a power of two, of floats, together: each keeps
 /// half of its lanes where two become one, and then all fold their own. A
 /// fourth of the instructions that four vectors take one by one.
@@ -1543,7 +1563,7 @@ static void mark(AffineForOp loop) {
 /// True if the reductions of a loop are alike, of floats, and two or four.
 static bool foldTogether(const VectorPlan &plan, ArrayRef<Value> vectors) {
   if ((vectors.size() != 2 && vectors.size() != 4) ||
-      llvm::is_contained(vectors, Value()))
+      !plan.facts.searches.empty() || llvm::is_contained(vectors, Value()))
     return false;
   auto type = cast<VectorType>(vectors.front().getType());
   return isa<FloatType>(type.getElementType()) &&
@@ -1555,6 +1575,20 @@ static bool foldTogether(const VectorPlan &plan, ArrayRef<Value> vectors) {
          });
 }
 
+/// Combines neighbours, then what they gave, always in the same order.
+template <typename T>
+static T foldPairwise(SmallVector<T> parts, function_ref<T(T, T)> combine) {
+  while (parts.size() > 1) {
+    SmallVector<T> next;
+    for (size_t i = 0; i + 1 < parts.size(); i += 2)
+      next.push_back(combine(parts[i], parts[i + 1]));
+    if (parts.size() % 2)
+      next.push_back(parts.back());
+    parts = std::move(next);
+  }
+  return parts.front();
+}
+
 void vectorizeLoop(const VectorPlan &plan) {
   AffineForOp loop = plan.loop;
   Location loc = loop.getLoc();
@@ -1562,8 +1596,20 @@ void vectorizeLoop(const VectorPlan &plan) {
   SmallVector<Value> scalars(loop.getInits());
   // One vector a reduction while stages are wide; null before the first.
   SmallVector<Value> wide(scalars.size());
+  const LaneFacts &facts = plan.facts;
+  auto isSearched = [&](const Reduction &reduction) {
+    return llvm::any_of(facts.searches, [&](const Search &search) {
+      return search.value == reduction.iterArg ||
+             search.place == reduction.iterArg;
+    });
+  };
+  // Lanes of which each began as the loop does hold all that it would.
+  auto beginAlike = [&](const Reduction &reduction) {
+    return isSearched(reduction) || isIdempotent(reduction.kind);
+  };
   auto finish = [&]() {
     SmallVector<Value> lanes;
+    narrowSearches(builder, loc, facts, wide, 1);
     if (foldTogether(plan, wide))
       lanes = narrowTogether(builder, loc, plan.facts.reductions.front().kind,
                              wide);
@@ -1578,7 +1624,7 @@ void vectorizeLoop(const VectorPlan &plan) {
                     builder, loc,
                     narrow(builder, loc, reduction.kind, vector, 1), int64_t(0))
                     .getResult();
-      scalar = isIdempotent(reduction.kind)
+      scalar = beginAlike(reduction)
                    ? lane
                    : arith::getReductionOp(reduction.kind, builder, loc, scalar,
                                            lane);
@@ -1603,13 +1649,14 @@ void vectorizeLoop(const VectorPlan &plan) {
       made.push_back(rest);
       continue;
     }
+    narrowSearches(builder, loc, facts, wide, stage.width);
     SmallVector<Value> inits;
     for (auto [reduction, vector, scalar] :
          llvm::zip_equal(plan.facts.reductions, wide, scalars)) {
       auto type = VectorType::get(int64_t(stage.width), scalar.getType());
       bool isScan = plan.facts.scans.contains(reduction.combiner);
       Value neutral =
-          isIdempotent(reduction.kind) || isScan
+          beginAlike(reduction) || isScan
               ? vector::BroadcastOp::create(builder, loc, type, scalar)
                     .getResult()
               : makeIdentity(builder, loc, reduction.kind, type);
@@ -1628,27 +1675,30 @@ void vectorizeLoop(const VectorPlan &plan) {
                                 emitter.emitBody(inner, loop, iv, arguments));
         });
     made.push_back(newLoop);
+    auto partsOf = [&](unsigned r) {
+      return newLoop.getResults().slice(r * stage.interleave, stage.interleave);
+    };
     for (unsigned r = 0; r < wide.size(); ++r) {
-      if (plan.facts.scans.contains(plan.facts.reductions[r].combiner)) {
-        scalars[r] = vector::ExtractOp::create(
-            builder, loc, newLoop.getResult(r * stage.interleave), int64_t(0));
-        continue;
-      }
-      ValueRange parts =
-          newLoop.getResults().slice(r * stage.interleave, stage.interleave);
-      SmallVector<Value> vectors(parts);
-      // Pairwise, always in the same order.
-      while (vectors.size() > 1) {
-        SmallVector<Value> next;
-        for (unsigned i = 0; i + 1 < vectors.size(); i += 2)
-          next.push_back(arith::getReductionOp(plan.facts.reductions[r].kind,
-                                               builder, loc, vectors[i],
-                                               vectors[i + 1]));
-        if (vectors.size() % 2)
-          next.push_back(vectors.back());
-        vectors = next;
-      }
-      wide[r] = vectors.front();
+      if (facts.scans.contains(facts.reductions[r].combiner))
+        scalars[r] = vector::ExtractOp::create(builder, loc, partsOf(r).front(),
+                                               int64_t(0));
+      else if (!isSearched(facts.reductions[r]))
+        wide[r] = foldPairwise<Value>(
+            llvm::to_vector_of<Value>(partsOf(r)), [&](Value a, Value b) {
+              return arith::getReductionOp(facts.reductions[r].kind, builder,
+                                           loc, a, b);
+            });
+    }
+    for (const Search &search : facts.searches) {
+      SmallVector<Found> parts;
+      for (auto [value, place] :
+           llvm::zip_equal(partsOf(search.value), partsOf(search.place)))
+        parts.push_back({value, place});
+      Found found = foldPairwise<Found>(parts, [&](Found a, Found b) {
+        return emitChoice(builder, loc, search, a, b);
+      });
+      wide[search.value] = found.value;
+      wide[search.place] = found.place;
     }
   }
   finish();

@@ -9,6 +9,7 @@
 #define POLYNEST_TRANSFORMS_VECTORIZEUTILS_H
 
 #include "Analysis/Dependence.h"
+#include "Analysis/Search.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/AffineValueMap.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -91,6 +92,9 @@ struct LaneFacts {
   llvm::DenseSet<mlir::Operation *> fusedProducts;
   /// One entry for each iter_args value of the loop, in their order.
   llvm::SmallVector<Reduction, 2> reductions;
+  /// Pairs of them that look for a value and its place; of either, and of what
+  /// combines them, the reduction says nothing.
+  llvm::SmallVector<Search, 1> searches;
   /// The combiners of those that each iteration shows what was combined so far.
   llvm::DenseSet<mlir::Operation *> scans;
   /// Loops inside whose rows may be turned in registers, to the accesses of

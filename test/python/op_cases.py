@@ -296,6 +296,25 @@ for _at in (0, -1, None):
         lambda *xs: [(x.argmax(1), x.argmin(1)) for x in xs],
         *[_with_nan(n, _at) for n in (3, 5, 7, 8, 10, 16, 17, 100)],
     )
+def _search_rows():
+    x = torch.randint(-4, 5, (9, 131)).float()
+    x[1], x[2], x[3] = -inf, inf, nan
+    x[4, ::7] = nan
+    x[5] = torch.where(x[5] > 0, 0.0, -0.0)
+    x[6, 60:] = -inf
+    x[7, -1] = inf
+    x[8] = torch.randn(131)
+    return x
+
+
+case("search", lambda x: (x.argmax(1), x.argmin(1), *x.max(1), *x.min(1),
+     x.argmax(0), *x.min(0)), _search_rows)
+case("search_strided", lambda x: (x[:, ::2].argmax(1), *x.t().max(0)),
+     _search_rows)
+case("search_bytes", lambda x: (*x.max(1), *x.min(1), x.argmax()),
+     lambda: torch.randint(-128, 128, (7, 301), dtype=torch.int8))
+case("search_parts", lambda x: (x.argmax(), x.argmin()),
+     lambda: torch.randint(0, 50, (300001,)).float())
 case("argmax_ties", lambda x: (x.argmax(1), x.argmin(1)), ints(3, (5, 20)))
 case("argmax_bool", lambda x: (x > 0).int().argmax(1), (5, 6))
 case("sum_tenths", lambda x: x.sum(), lambda: torch.full((10**6,), 0.1))

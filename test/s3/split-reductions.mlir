@@ -2,10 +2,12 @@
 // begins with what changes nothing (@sum), or with what the reduction begins with
 // where that may be combined twice (@largest); parts of single elements are
 // multiples of 256 and what is left comes last (@row); several reductions of one
-// nest (@moments); a second run changes nothing.
+// nest (@moments); a search of a value and its place, whose parts are compared in
+// order (@search); a second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-split-reductions))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-split-reductions))' | diff %t.once -
+// RUN: polynestc run --check %s --entry search
 
 // 100 rows: 100 parts of 100 / 64 = 1 row.
 // CHECK-LABEL: func @sum
@@ -98,5 +100,32 @@ func.func @moments(%X: memref<65536xf32>, %Y: memref<f32> {polynest.result},
   }
   affine.store %r#0, %Y[] : memref<f32>
   affine.store %r#1, %Z[] : memref<f64>
+  return
+}
+
+// CHECK-LABEL: func @search
+//       CHECK: %[[V:.+]] = memref.alloc() : memref<65xf32>
+//       CHECK: %[[A:.+]] = memref.alloc() : memref<65xi32>
+//       CHECK: affine.for %{{.+}} = 0 to 65 {
+//       CHECK:   affine.for {{.+}} iter_args(%{{.+}} = %[[LOW:.+]], %{{.+}} = %[[BEGIN:.+]]) -> (f32, i32)
+//       CHECK: %[[R:.+]]:2 = affine.for %[[P:.+]] = 0 to 65 iter_args(%[[M:.+]] = %[[LOW]], %[[K:.+]] = %[[BEGIN]]) -> (f32, i32)
+//       CHECK:   %[[X:.+]] = affine.load %[[V]][%[[P]]]
+//       CHECK:   %[[Y:.+]] = affine.load %[[A]][%[[P]]]
+//       CHECK:   %[[T:.+]] = arith.cmpf ogt, %[[X]], %[[M]]
+//       CHECK:   arith.select %[[T]], %[[X]], %[[M]]
+//       CHECK:   arith.select %[[T]], %[[Y]], %[[K]]
+//       CHECK: affine.for {{.+}} iter_args(%{{.+}} = %[[R]]#0, %{{.+}} = %[[R]]#1)
+func.func @search(%X: memref<100000xf32>, %Y: memref<i32> {polynest.result}) {
+  %low = arith.constant 0xFF800000 : f32
+  %c0 = arith.constant 0 : i32
+  %r:2 = affine.for %j = 0 to 100000 iter_args(%m = %low, %p = %c0) -> (f32, i32) {
+    %x = affine.load %X[%j] : memref<100000xf32>
+    %t = arith.cmpf ogt, %x, %m : f32
+    %k = arith.index_cast %j : index to i32
+    %v = arith.select %t, %x, %m : f32
+    %q = arith.select %t, %k, %p : i32
+    affine.yield %v, %q : f32, i32
+  }
+  affine.store %r#1, %Y[] : memref<i32>
   return
 }
