@@ -367,6 +367,40 @@ def BlockLanes : Pass<"polynest-block-lanes", "mlir::func::FuncOp"> {
   ];
 }
 
+def BlockStatistics : Pass<"polynest-block-statistics", "mlir::func::FuncOp"> {
+  let summary = "Run statistics and what uses them block by block";
+  let description = [{
+    Nests one behind the other that have a parallel loop in common, of which one
+    reduces large arrays along other loops and a later one reads these again, run
+    block by block of the common loop, which becomes the outermost one: batch-norm's
+    training form channel by channel. What of the arrays belongs to a block stays in
+    the cache between the nests, and buffers that only the nests of a block touch get
+    its size.
+
+    Before: `for b, c, i { M[c] += X[b,c,i] }  for c { M[c] /= N }
+             for b, c, i { Y[b,c,i] = X[b,c,i] - M[c] }`
+    After:  `for c { for b, i { M[c] += X[b,c,i] }  M[c] /= N
+                     for b, i { Y[b,c,i] = X[b,c,i] - M[c] } }`
+
+    Legal if no nest carries a dependence along the common loop, and any two of them
+    meet in what one writes in the same iteration of it alone. Declines where what
+    several nests touch stays in the cache as a whole, or a block does not; where there
+    would be fewer than 8 blocks, or blocks made of pieces of memory of less than 1 KiB,
+    as of contiguous columns; and where a nest touches an element of a large array
+    several times, as products do.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"cacheSizeKib", "cache-size-kib", "int64_t", "1024",
+           "Cache of a core that a block stays in">
+  ];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Runs of nests in blocks">,
+    Statistic<"numDeclined", "num-declined", "Runs of nests left">
+  ];
+}
+
 def SplitBorders : Pass<"polynest-split-borders", "mlir::func::FuncOp"> {
   let summary = "Read the inside of a padded image in place";
   let description = [{

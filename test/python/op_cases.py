@@ -597,6 +597,8 @@ case("group_norm", lambda x, w, b: F.group_norm(x, 2, w, b), (2, 4, 5, 5),
 case("instance_norm", lambda x: F.instance_norm(x), (2, 4, 5, 5))
 case("batch_norm_eval", lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b),
      (2, 4, 5, 5), (4,), positive((4,)), (4,), (4,))
+case("batch_norm_blocks", lambda x: F.batch_norm(x, None, None, training=True),
+     (8, 16, 56, 57))
 case("batch_norm_train", lambda x, m, v: F.batch_norm(x, m.clone(),
      v.clone(), training=True), (3, 4, 5, 5), (4,), positive((4,)))
 case("normalize", lambda x: F.normalize(x, dim=1), (4, 9))
