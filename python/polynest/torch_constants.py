@@ -27,7 +27,7 @@ aten = torch.ops.aten
 # The value of a tensor of which all elements are equal, as a number.
 _Values = dict[torch.fx.Node, Any]
 
-_FILLS = {
+FILLS = {
     aten.full.default: lambda n: n.args[1],
     aten.full_like.default: lambda n: n.args[1],
     aten.new_full.default: lambda n: n.args[2],
@@ -117,8 +117,8 @@ def _computed(node: torch.fx.Node, values: _Values) -> Any:
     """The number in every element of a result; None where elements may differ
     or eager refuses."""
     target, value = node.target, _value(node)
-    if target in _FILLS:
-        number = _FILLS[target](node)
+    if target in FILLS:
+        number = FILLS[target](node)
         if not _is_number(number):
             return None
         return _one(value.dtype, 0, number).item()

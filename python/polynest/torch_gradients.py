@@ -2,21 +2,23 @@
 """Gradients of ops as arithmetic, for the torch frontend.
 
 Ops of backward passes that torch-mlir has no lowering for, and that PyTorch's own
-table leaves whole. Gradients of pools are gathered, not scattered: the windows that
-hold a place are a few neighbours, so that each element of the result is a short sum
-and elements can be computed at once. Sizes must be known; where they are not, the op
-stays with eager.
+table leaves whole. Gradients of pools are gathered, not scattered, but for maxima
+of windows that overlap: the windows that hold a place are a few neighbours, so that
+each element of the result is a short sum (torch_places.py) and elements can be
+computed at once. Sizes must be known; where they are not, the op stays with eager.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Callable, Sequence
 
 import torch
 
 from polynest.torch_decompositions import spatial
+from polynest.torch_places import Term, sum_tensors
 
 aten = torch.ops.aten
 
@@ -120,6 +122,15 @@ def _spread(gradient, dim: int, windows: Sequence[tuple[int, int]], first, last)
 def _spread_evenly(gradient, dim, size, kernel, stride, padding):
     """Windows of one length, equally far apart."""
     count = gradient.size(dim)
+    taps = [
+        Term(gradient, {dim: _tap(count, size, tap, stride, padding, 1)})
+        for tap in range(kernel)
+    ]
+    sizes = list(gradient.shape)
+    sizes[dim] = size
+    out = sum_tensors(taps, sizes)
+    if out is not NotImplemented:
+        return out
     windows = [
         (
             max((i + padding - kernel + stride) // stride, 0),
@@ -206,6 +217,37 @@ def _adaptive_average_pool(dims: int) -> Callable:
     return backward
 
 
+def _tap(count, size, tap, stride, padding, dilation):
+    """Where the windows of one dimension have their `tap`-th element; -1 in a
+    padding."""
+    places = (i * stride + tap * dilation - padding for i in range(count))
+    return tuple(i if 0 <= i < size else -1 for i in places)
+
+
+def _gathered(gradient, x, indices, kernel, stride, padding, dilation):
+    """For each element of a window the gradient of those windows whose maximum it
+    was. Elements in several windows are cheaper scattered to, by one thread."""
+    dims, sizes = len(kernel), x.shape[-len(kernel) :]
+    if not _known(*x.shape, *gradient.shape) or any(
+        s < (k - 1) * d + 1 for k, s, d in zip(kernel, stride, dilation)
+    ):
+        return NotImplemented
+    rank, terms = x.dim(), []
+    for taps in itertools.product(*map(range, kernel)):
+        place, places = torch.zeros((), dtype=torch.int64), {}
+        for d, tap in enumerate(taps):
+            dim, count = rank - dims + d, gradient.shape[rank - dims + d]
+            rule = stride[d], padding[d], dilation[d]
+            places[dim] = _tap(count, sizes[d], tap, *rule)
+            step = math.prod(sizes[d + 1 :])
+            first = (tap * dilation[d] - padding[d]) * step
+            line = torch.arange(count) * (stride[d] * step) + first
+            place = place + _along(line, rank, dim)
+        part = torch.where(indices == place, gradient, 0.0)
+        terms.append(Term(part, places))
+    return sum_tensors(terms, x.shape)
+
+
 def _scattered(gradient, x, indices, dims: int):
     """Each window's gradient to the place that its maximum came from."""
     if not _known(*x.shape, *gradient.shape):
@@ -244,14 +286,24 @@ def _adaptive_max_pool3d_backward(gradient, x, indices):
 def _max_pool2d_backward(
     gradient, x, kernel, stride, padding, dilation, ceil_mode, indices
 ):
-    return _scattered(gradient, x, indices, 2)
+    return _max_pool(gradient, x, indices, kernel, stride, padding, dilation, 2)
 
 
 @_gradient(aten.max_pool3d_with_indices_backward.default)
 def _max_pool3d_backward(
     gradient, x, kernel, stride, padding, dilation, ceil_mode, indices
 ):
-    return _scattered(gradient, x, indices, 3)
+    return _max_pool(gradient, x, indices, kernel, stride, padding, dilation, 3)
+
+
+def _max_pool(gradient, x, indices, kernel, stride, padding, dilation, dims):
+    kernel = spatial(kernel, dims)
+    stride = spatial(stride, dims) if stride else kernel
+    rule = stride, spatial(padding, dims), spatial(dilation, dims)
+    out = _gathered(gradient, x, indices, kernel, *rule)
+    if out is NotImplemented:
+        return _scattered(gradient, x, indices, dims)
+    return out
 
 
 # -- losses ----------------------------------------------------------------------
@@ -315,6 +367,26 @@ def _replication_pad_backward(gradient, x, padding):
         if out is NotImplemented:
             return out
     return out
+
+
+def _reflection_pad_backward(gradient, x, padding):
+    """The places of the padding give to those that they are copies of."""
+    if not _known(*x.shape) or not all(isinstance(p, int) for p in padding):
+        return NotImplemented
+    places = {}
+    for i in range(len(padding) // 2):
+        dim = x.dim() - 1 - i
+        before, last = padding[2 * i], x.size(dim) - 1
+        line = (abs(j - before) for j in range(gradient.size(dim)))
+        places[dim] = tuple(last - abs(last - j) for j in line)
+    return sum_tensors([Term(gradient, places)], x.shape)
+
+
+_gradient(
+    aten.reflection_pad1d_backward.default,
+    aten.reflection_pad2d_backward.default,
+    aten.reflection_pad3d_backward.default,
+)(_reflection_pad_backward)
 
 
 # -- convolutions ----------------------------------------------------------------

@@ -17,6 +17,8 @@ import torch
 import torch.fx
 from torch.fx.node import map_arg
 
+from polynest.torch_places import PUTS, gather_sums, is_zero
+
 aten = torch.ops.aten
 
 
@@ -145,7 +147,6 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 # What a tensor is added to by several readers: its gradient is the sum of theirs,
 # each with zeros where that reader has read nothing.
 _WIDE = (torch.float32, torch.float64)
-_PUTS = (aten.index_put.default, aten._unsafe_index_put.default)
 
 
 def _static_shape(node: torch.fx.Node) -> list[int] | None:
@@ -292,20 +293,6 @@ def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         graph.erase_node(part)
 
 
-# Fills, and which argument it is that they are filled with.
-_FILLS = {
-    aten.full.default: 1,
-    aten.full_like.default: 1,
-    aten.scalar_tensor.default: 0,
-}
-
-
-def _is_zero(node: Any) -> bool:
-    if not isinstance(node, torch.fx.Node) or node.target not in _FILLS:
-        return False
-    return node.args[_FILLS[node.target]] == 0
-
-
 def _behind_views(node: torch.fx.Node) -> torch.fx.Node:
     while node.target in (aten.permute.default, aten.view.default):
         node = node.args[0]
@@ -320,10 +307,10 @@ def _add_into(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         return
     for product, put in (node.args, node.args[::-1]):
         if (
-            put.target in _PUTS
+            put.target in PUTS
             and len(put.args) == 4
             and put.args[3] is True
-            and _is_zero(put.args[0])
+            and is_zero(put.args[0])
             and len(put.users) == 1
             # A sum of products is -0.0 where all of it vanishes only.
             and _behind_views(product).target is aten.mm.default
@@ -433,7 +420,7 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         return
     condition, chosen, other = source.args
     rank, dim = len(shape), dims[0] % len(shape)
-    if condition.target is not aten.eq.Tensor or not _is_zero(other):
+    if condition.target is not aten.eq.Tensor or not is_zero(other):
         return
     for numbers, place in (condition.args, condition.args[::-1]):
         if (
@@ -531,6 +518,7 @@ _REWRITES = {
 def rewrite(module: torch.fx.GraphModule) -> None:
     """Applies every rewrite of this file to a graph with fake tensors."""
     graph = module.graph
+    gather_sums(graph, _Builder)
     # From the end: the outermost of nested sums comes first.
     for node in reversed(list(graph.nodes)):
         if node.op == "call_function":

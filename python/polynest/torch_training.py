@@ -29,6 +29,7 @@ import torch.fx
 
 from polynest import torch_cache
 from polynest.torch_frontend import VIEWS
+from polynest.torch_places import may_be_known
 
 aten = torch.ops.aten
 
@@ -82,6 +83,23 @@ def _copies(node: torch.fx.Node) -> list[torch.fx.Node]:
     return copies
 
 
+def _recompute_known(graph: torch.fx.Graph) -> None:
+    """Has the backward pass compute what no input decides: what adds at places
+    should see what these are (`torch_places.py`)."""
+    from torch.utils.checkpoint import CheckpointPolicy
+
+    known: set[torch.fx.Node] = set()
+    for node in graph.nodes:
+        if (
+            may_be_known(node)
+            and known.issuperset(node.all_input_nodes)
+            and "recompute" not in node.meta
+        ):
+            known.add(node)
+            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+            node.meta["ac_graph_id"] = 0
+
+
 def partition(
     joint: torch.fx.GraphModule, inputs: Any, **options: Any
 ) -> tuple[torch.fx.GraphModule, torch.fx.GraphModule]:
@@ -92,6 +110,7 @@ def partition(
     )
 
     _copy_written(joint.graph, options["num_fwd_outputs"])
+    _recompute_known(joint.graph)
     # Equal operations of both passes stay two: where a gradient computes
     # something again, such as the scores of attention, that is so that it need
     # not be kept.
