@@ -12,7 +12,7 @@ import torch.nn.functional as F  # noqa: E402
 from comparing import check, longest  # noqa: E402
 from conftest import compiled  # noqa: E402
 
-from polynest import torch_backend, torch_places  # noqa: E402
+from polynest import errors, torch_backend, torch_places  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -262,7 +262,7 @@ def test_places_outside_are_errors(gathered, index):
     def function(x, v):
         return put(x, (index(),), v)
 
-    with pytest.raises(Exception):
+    with pytest.raises(errors.ProgramAssertionError):
         compiled(function)(torch.zeros(6), torch.randn(4))
     assert not any(gathered)
 
