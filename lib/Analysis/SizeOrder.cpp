@@ -135,35 +135,30 @@ IntegerRange SizeOrder::rangeOf(const UnknownSize &size) {
 // Sums
 //===----------------------------------------------------------------------===//
 
+/// A factor times a number; that number itself where there is one and the
+/// product could leave 64 bits, as `self`.
+SizeSum SizeOrder::ofProduct(const SizeProduct &product, UnknownSize self) {
+  if (product.isConstant())
+    return constantSum(product.factor);
+  if (product.unknown.size() != 1)
+    return unknownSum(self);
+  const UnknownSize &size = product.unknown.front();
+  SizeSum part = size.dim < 0 ? ofNumber(size.base) : unknownSum(size);
+  // Nothing is computed of it that could leave a word.
+  if (product.factor == 1)
+    return part;
+  std::optional<SizeSum> sum = addTo({}, part, product.factor);
+  return sum && rangeOf(*sum).isBounded() ? *sum : unknownSum(self);
+}
+
 SizeSum SizeOrder::of(OpFoldResult number) {
   if (std::optional<int64_t> constant = getConstantIntValue(number))
     return constantSum(*constant);
-  auto value = cast<Value>(number);
-  SizeProduct product = facts.of(number);
-  if (product.isConstant())
-    return constantSum(product.factor);
-  if (product.unknown.size() == 1) {
-    const UnknownSize &size = product.unknown.front();
-    SizeSum part = size.dim < 0 ? ofNumber(size.base) : unknownSum(size);
-    std::optional<SizeSum> sum = addTo({}, part, product.factor);
-    if (sum && rangeOf(*sum).isBounded())
-      return *sum;
-    // Nothing is computed of it that could leave a word.
-    if (product.factor == 1)
-      return part;
-  }
-  return unknownSum({value, -1});
+  return ofProduct(facts.of(number), {cast<Value>(number), -1});
 }
 
 SizeSum SizeOrder::of(Value shaped, int64_t d) {
-  SizeProduct product = facts.of(shaped, d);
-  if (product.isConstant())
-    return constantSum(product.factor);
-  if (product.unknown.size() == 1 && product.factor == 1) {
-    const UnknownSize &size = product.unknown.front();
-    return size.dim < 0 ? ofNumber(size.base) : unknownSum(size);
-  }
-  return unknownSum({shaped, d});
+  return ofProduct(facts.of(shaped, d), {shaped, d});
 }
 
 SizeSum SizeOrder::ofNumber(Value number) {

@@ -38,6 +38,9 @@ public:
 
   SizeSum of(mlir::OpFoldResult number);
   SizeSum of(mlir::Value shaped, int64_t d);
+  /// A result of a map; none where it is no sum, or may leave a word.
+  std::optional<SizeSum> ofResult(mlir::AffineMap map, unsigned number,
+                                  mlir::ValueRange operands);
 
   /// True if the sum is proven not to be negative.
   bool isNonNegative(const SizeSum &sum);
@@ -58,12 +61,11 @@ private:
     int64_t divisor = 1, below = 0, above = 0;
   };
 
+  SizeSum ofProduct(const SizeProduct &product, UnknownSize self);
   SizeSum ofNumber(mlir::Value number);
   std::optional<SizeSum> computeSum(mlir::Value number);
   std::optional<SizeSum> ofExpression(mlir::AffineExpr expr,
                                       mlir::ValueRange operands, unsigned dims);
-  std::optional<SizeSum> ofResult(mlir::AffineMap map, unsigned number,
-                                  mlir::ValueRange operands);
   Parts computeParts(mlir::Value number);
   Parts divide(const SizeSum &sum, int64_t divisor, bool down);
   Parts partsOf(const UnknownSize &size);

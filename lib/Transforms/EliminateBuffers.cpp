@@ -11,7 +11,8 @@
 // every element of it, are erased.
 // Legal when: (a) each index of the buffer goes to a fixed place of a distinct
 // target, the buffer is not written after the copy, and until its last use
-// nothing else touches that part of the target; (b) the copy is the only write,
+// nothing else touches that part of the target, nor is any size asserted where
+// some are not known; (b) the copy is the only write,
 // nothing that may share storage with the source is written between it and
 // the last read; (c) liveness from effects that are visible outside: stores
 // to anything but a dead buffer, calls, assertions, returned values; (d) the
@@ -31,6 +32,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/NestGraph.h"
+#include "Analysis/SizeOrder.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -73,6 +75,29 @@ struct Copy {
 };
 } // namespace
 
+/// True if the loop runs over dimension `d` from 0, one by one.
+static bool sweeps(AffineForOp loop, Value memref, unsigned d) {
+  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+      loop.getStepAsInt() != 1)
+    return false;
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(d))
+    return loop.hasConstantUpperBound() &&
+           loop.getConstantUpperBound() == type.getDimSize(d);
+  AffineMap map = loop.getUpperBoundMap();
+  if (map.getNumResults() != 1)
+    return false;
+  SizeFacts facts;
+  std::optional<SizeProduct> product = facts.of(
+      map.getResult(0), loop.getUpperBoundOperands(), map.getNumDims());
+  if (product && *product == facts.of(memref, d))
+    return true;
+  SizeOrder order(facts);
+  std::optional<SizeSum> end =
+      order.ofResult(map, 0, loop.getUpperBoundOperands());
+  return end && order.areEqual(*end, order.of(memref, d));
+}
+
 /// Results of `outer` as functions of the indices of `inner`, where each index
 /// of `inner` is a variable that sweeps the whole dimension from 0, or 0 in a
 /// dimension of size 1. Null where there is no such function.
@@ -80,8 +105,6 @@ static AffineMap composeIndices(const Access &outer, const Access &inner,
                                 ArrayRef<AffineForOp> band) {
   auto type = cast<MemRefType>(inner.memref.getType());
   MLIRContext *context = type.getContext();
-  if (!type.hasStaticShape())
-    return {};
   AffineMap innerMap = inner.map.getAffineMap();
   llvm::DenseMap<Value, unsigned> place;
   for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
@@ -95,9 +118,7 @@ static AffineMap composeIndices(const Access &outer, const Access &inner,
         dim ? getForInductionVarOwner(inner.map.getOperand(dim.getPosition()))
             : AffineForOp();
     if (!loop || !llvm::is_contained(band, loop) ||
-        !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-        !loop.hasConstantUpperBound() || loop.getStepAsInt() != 1 ||
-        loop.getConstantUpperBound() != type.getDimSize(d) ||
+        !sweeps(loop, inner.memref, d) ||
         !place.try_emplace(loop.getInductionVar(), d).second)
       return {};
   }
@@ -173,8 +194,13 @@ static memref::AllocOp getPrivateAlloc(Value buffer) {
   return alloc && isPrivateAllocation(buffer) ? alloc : memref::AllocOp();
 }
 
-/// Constant ranges of what a map reaches from a whole buffer; empty where an
-/// index is not linear in one dimension.
+/// True if the end that the change moves is that of no size.
+static bool isUnbounded(const IndexRange &range, int64_t change) {
+  return change < 0 ? range.min == INT64_MIN : range.max == INT64_MAX;
+}
+
+/// Ranges of what a map reaches from a whole buffer, as far as that goes where
+/// a size is not known; empty where an index is not linear in one dimension.
 static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
   SmallVector<IndexRange, 4> image;
   for (AffineExpr result : map.getResults()) {
@@ -192,9 +218,14 @@ static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
     range.min = range.max = evaluate(zero);
     for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
       SmallVector<int64_t> point(zero);
-      point[d] = last[d];
+      bool isOpen = type.isDynamicDim(d);
+      point[d] = isOpen ? 1 : last[d];
       int64_t change = evaluate(point) - evaluate(zero);
-      (change < 0 ? range.min : range.max) += change;
+      if (isOpen && change != 0)
+        (change < 0 ? range.min : range.max) =
+            change < 0 ? INT64_MIN : INT64_MAX;
+      else if (!isUnbounded(range, change))
+        (change < 0 ? range.min : range.max) += change;
     }
     image.push_back(range);
   }
@@ -220,7 +251,8 @@ static bool isOneToOne(AffineMap map, MemRefType type) {
     unsigned found = llvm::count_if(map.getResults(), [&](AffineExpr result) {
       return result.isFunctionOfDim(d);
     });
-    if (found > 1 || (found == 0 && type.getDimSize(d) > 1))
+    bool isSingle = !type.isDynamicDim(d) && type.getDimSize(d) <= 1;
+    if (found > 1 || (found == 0 && !isSingle))
       return false;
   }
   return true;
@@ -272,6 +304,24 @@ static bool keepsPlaces(const Copy &copy) {
          copy.source.getType() == copy.target.getType();
 }
 
+/// True if the value is there in front of the operation, in whose block it or
+/// what holds that block is.
+static bool isReady(Value value, Operation *op) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
+}
+
+/// True if the call may end between the two: that the target is as large as the
+/// source may be what is checked there.
+static bool assertsBetween(Operation *op, Operation *end) {
+  for (; op != end; op = op->getNextNode())
+    if (op->walk([](cf::AssertOp) {
+            return WalkResult::interrupt();
+          }).wasInterrupted())
+      return true;
+  return false;
+}
+
 /// Why the copy's source cannot live in its target, or null.
 static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
   memref::AllocOp alloc = getPrivateAlloc(copy.source);
@@ -295,9 +345,12 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
       (!copy.view && !isOneToOne(copy.toTarget, type)))
     return "the target holds the values in another form";
   Operation *def = target.getDefiningOp();
-  if (def &&
-      (def->getBlock() != alloc->getBlock() || def->getNumOperands() != 0))
+  if (def && (def->getBlock() != alloc->getBlock() ||
+              !llvm::all_of(def->getOperands(),
+                            [&](Value size) { return isReady(size, alloc); })))
     return "the target does not exist early enough";
+  if (!type.hasStaticShape() && assertsBetween(alloc, copy.node->op))
+    return "sizes are checked after the source is made";
   // Until the source is used for the last time, its part of the target is ours.
   NestNode *last = copy.node;
   for (NestNode *node : graph.usersOf(copy.source)) {

@@ -568,3 +568,33 @@ def test_elements_of_what_is_overwritten():
     mine, theirs = x.clone(), x.clone()
     same_bits(compiled(late, dynamic=False)(mine, i), late(theirs, i))
     same_bits(mine, theirs)
+
+
+# -- copies of what is computed ------------------------------------------------------
+
+F = torch.nn.functional
+COPIES = {
+    "turned": lambda x: F.layer_norm(x, x.shape[-1:]).t().contiguous(),
+    "channels_last": lambda x: torch.einsum("ij,jk->ki", x, x.t()).contiguous(),
+    "padded": lambda x: F.pad(x.cumsum(-1), (1, 2)),
+    "padded_twice": lambda x: F.pad(F.pad(x.softmax(-1), (1, 0)), (0, 2, 3, 0)),
+    "joined": lambda x: torch.cat([x.cumsum(-1), x.t().contiguous().t()], 1),
+    "wrapped": lambda x: F.pad((x * 2)[None], (1, 2), mode="circular"),
+    "mirrored": lambda x: F.pad(x.cumsum(-1)[None], (1, 1), mode="reflect"),
+    "halves": lambda x: torch.cat(x.cumsum(-1).chunk(2, 1)[::-1], 1),
+    "ends": lambda x: x[1:].softmax(-1)[:, :-1].t().contiguous(),
+    "odd": lambda x: torch.cat([x[::2].cumsum(-1), x[1::2].cumsum(-1)]),
+    "shifted": lambda x: x.cumsum(-1).roll((1, -2), (0, 1)).t().contiguous(),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_unknown_sizes(name):
+    """One program for all sizes: it is compiled again at most for those of 1."""
+    function = COPIES[name]
+    program = compiled(function, dynamic=True)
+    for rows, columns in ((5, 7), (2, 3), (17, 16), (3, 33), (64, 2), (1, 9)):
+        x = numbers(rows, columns, edges=False)
+        torch.testing.assert_close(
+            program(x), function(x), rtol=1e-5, atol=1e-5
+        )

@@ -5,7 +5,10 @@
 // buffer stays if it is passed on (@passed), returned (@returned), or read in a
 // condition of something that stays (@condition), or if data choose its places and
 // the copy moves them (@scattered_turned); assertions stay (@assert); stores
-// stay that the next nest does not overwrite for certain (@seen).
+// stay that the next nest does not overwrite for certain (@seen). Where sizes are not
+// known, a copy of fewer rows is one of a part (@unknown_part), what is stored above a
+// place may reach any other (@unknown_before), and an assertion may be why the target is
+// large enough (@unknown_checked).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -322,6 +325,76 @@ func.func @scattered_turned(%x: memref<8x8xf32>, %p: memref<4xindex>, %o: memref
       %a = affine.load %t[%i, %j] : memref<8x8xf32>
       affine.store %a, %o[%j, %i] : memref<8x8xf32>
     }
+  }
+  return
+}
+
+// CHECK-LABEL: func @unknown_part
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="the source is not a whole private buffer"
+func.func @unknown_part(%x: memref<?xf32>, %o: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = arith.addi %n, %c1 : index
+  %t = memref.alloc(%m) : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i + 1] : memref<?xf32>
+  }
+  affine.for %i = 0 to %n {
+    %a = affine.load %t[%i] : memref<?xf32>
+    affine.store %a, %o[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @unknown_before
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="the target is in use before the copy"
+func.func @unknown_before(%x: memref<?xf32>, %o: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<?xf32>
+  }
+  affine.store %zero, %o[9] : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %a = affine.load %t[%i] : memref<?xf32>
+    affine.store %a, %o[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @unknown_checked
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="sizes are checked after the source is made"
+func.func @unknown_checked(%x: memref<?xf32>, %o: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = memref.dim %o, %c0 : memref<?xf32>
+  %t = memref.alloc(%n) : memref<?xf32>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf32>
+    %b = arith.negf %a : f32
+    affine.store %b, %t[%i] : memref<?xf32>
+  }
+  %fits = arith.cmpi eq, %n, %m : index
+  cf.assert %fits, "sizes differ"
+  affine.for %i = 0 to %n {
+    %a = affine.load %t[%i] : memref<?xf32>
+    affine.store %a, %o[%i] : memref<?xf32>
   }
   return
 }

@@ -385,3 +385,74 @@ func.func @scattered(%x: memref<8xf32>, %p: memref<4xindex>, %o: memref<8xf32> {
   }
   return
 }
+
+// n + 3 rows, as a size and as a bound.
+// CHECK-LABEL: func @unknown
+//  CHECK-SAME: (%[[X:.+]]: memref<?x8xf32>, %[[O:.+]]: memref<9x?xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to
+//       CHECK:   affine.for %[[J:.+]] = 0 to 8
+//       CHECK:     affine.store %{{.+}}, %[[O]][%[[J]] + 1, %[[I]]]
+//       CHECK: affine.for
+//       CHECK:   affine.store %{{.+}}, %[[O]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: values computed where they were copied to
+func.func @unknown(%x: memref<?x8xf32>, %o: memref<9x?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x8xf32>
+  %m = arith.addi %n, %c3 : index
+  %t = memref.alloc(%m) : memref<?x8xf32>
+  affine.for %i = 0 to affine_map<()[s0] -> (s0 + 3)>()[%n] {
+    affine.for %j = 0 to 8 {
+      affine.store %zero, %t[%i, %j] : memref<?x8xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %x[%i, %j] : memref<?x8xf32>
+      affine.store %a, %t[%i + 3, %j] : memref<?x8xf32>
+    }
+  }
+  affine.for %i = 0 to affine_map<()[s0] -> (s0 + 3)>()[%n] {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%i, %j] : memref<?x8xf32>
+      affine.store %a, %o[%j + 1, %i] : memref<9x?xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @unknown_source
+//  CHECK-SAME: (%[[X:.+]]: memref<?x8xf32>, %[[O:.+]]: memref<8x?xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: affine.for %[[I:.+]] = 0 to
+//       CHECK:   affine.for %[[J:.+]] = 0 to 8
+//       CHECK:     affine.load %[[X]][%[[I]], %[[J]]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: values read where they were copied from
+func.func @unknown_source(%x: memref<?x8xf32>,
+                          %o: memref<8x?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x8xf32>
+  %t = memref.alloc(%n) : memref<8x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %x[%i, %j] : memref<?x8xf32>
+      affine.store %a, %t[%j, %i] : memref<8x?xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 8 {
+      %a = affine.load %t[%j, %i] : memref<8x?xf32>
+      %b = arith.addf %a, %a : f32
+      affine.store %b, %o[%j, %i] : memref<8x?xf32>
+    }
+  }
+  return
+}
