@@ -947,6 +947,35 @@ def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
   ];
 }
 
+def SplitBuffers : Pass<"polynest-split-buffers", "mlir::func::FuncOp"> {
+  let summary = "Give each part of a buffer that a nest writes a buffer of its own";
+  let description = [{
+    Where several nests write a private buffer, each another box of it, each box
+    becomes a buffer: the operands of a concatenation or stack, the inside of what is
+    padded, the slices of a roll. Nests that use several of them are cut at the
+    seams, one nest for each, if the loops that are cut are parallel. A consumer of
+    the buffer is then one of what a single nest writes, and `polynest-fuse-nests`
+    puts them together. What is filled with one value is not stored: readers take the
+    value, and fill in their turn where they compute nothing else. What is
+    overwritten before it is read is not stored either, in results too. A buffer that
+    one nest writes and others read in parts is split by what they read.
+
+    Sums of products are not cut; nests that hold loops or reduce are in up to 4
+    pieces, others in up to 16. Parts that a nest uses together stay one.
+
+    Before: `for i { B[i] = X[i] * 2 }  for i { B[i+8] = Y[i] }  for i { Z[i] = B[i] + 1 }`
+    After:  `for i { C[i] = X[i] * 2 }  for i { D[i] = Y[i] }
+    for i { Z[i] = C[i] + 1 }  for i { Z[i+8] = D[i] + 1 }`
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::arith::ArithDialect",
+                           "mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Buffers split, and results written in parts">,
+    Statistic<"numDeclined", "num-declined", "Buffers that several nests write or read, left">
+  ];
+}
+
 def SplitConstants : Pass<"polynest-split-constants", "mlir::ModuleOp"> {
   let summary = "Compute once what depends on constant inputs alone";
   let description = [{

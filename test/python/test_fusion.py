@@ -598,3 +598,116 @@ def test_copies_of_unknown_sizes(name):
         torch.testing.assert_close(
             program(x), function(x), rtol=1e-5, atol=1e-5
         )
+
+
+# -- consumers of what several nests write ------------------------------------------
+
+
+def put_rows(x, y):
+    z = x + 1.0
+    z[1:2] = y[:1]
+    return z * 3.0
+
+
+def add_to_rows(x, y):
+    z = x + 1.0
+    z[:, :1] += y[:, :1]
+    return z * 3.0
+
+
+def seen_twice(x, y):
+    z = torch.cat([x * 2.0, y], 1)
+    return z.abs(), z - 1.0
+
+
+def seen_before(x, y):
+    z = x * 2.0
+    first = z + 0.5
+    z[:1] = y[:1]
+    return first, -z
+
+
+PARTS = {
+    "pad": lambda x, y: torch.nn.functional.pad(x * 2.0, (1, 2, 3, 4)) + 1.0,
+    "chain": lambda x, y: (
+        (torch.nn.functional.pad(x * 2.0, (2, 0, 0, 1), value=-0.0) + 1.0) * 2.0
+    ).abs(),
+    "twice": lambda x, y: torch.nn.functional.pad(
+        torch.nn.functional.pad(x, (1, 1), value=3.0) * 2.0, (1, 0, 2, 2)
+    )
+    - 1.0,
+    "border": lambda x, y: torch.nn.functional.pad(x[:, 1:], (1, 0)) * y,
+    "stack": lambda x, y: torch.stack([x * 2.0, y + 1.0, x]) * 3.0,
+    "last": lambda x, y: torch.stack([x * 2.0, y + 1.0], -1) * 3.0,
+    "columns": lambda x, y: torch.cat([x, y * 2.0, x], 1).abs() * 2.0,
+    "rows": lambda x, y: torch.cat([torch.cat([x, y]) * 2.0, y + x]) - 1.0,
+    "two": lambda x, y: torch.cat([x, y], 1) - torch.cat([y * 2.0, x], 1),
+    "seams": lambda x, y: torch.cat([x, y, y[:1]]) * torch.cat([y[:1], x, x + y]),
+    "roll": lambda x, y: x - x.roll(1, 0) + y.roll((2, -1), (0, 1)),
+    "shift": lambda x, y: torch.cat([x[1:], x[:1]]) * y,
+    "turned": lambda x, y: torch.cat([x, y], 1).t().contiguous() - 1.0,
+    "flipped": lambda x, y: torch.cat([x, y * 2.0]).flip(0) + 1.0,
+    "split": lambda x, y: [part - 1.0 for part in (x * y).split(2, 1)],
+    "rotary": lambda x, y: x * y + torch.cat([-x[:, 1:], x[:, :1]], 1) * y,
+    "circular": lambda x, y: torch.nn.functional.pad(
+        (x * 2.0)[None], (1, 1, 1, 1), mode="circular"
+    )
+    + 1.0,
+    "largest": lambda x, y: torch.nn.functional.pad(x * 2.0, (1, 2, 3, 4)).amax(1),
+    "put": put_rows,
+    "add": add_to_rows,
+    "seen twice": seen_twice,
+    "seen before": seen_before,
+    "ints": lambda x, y: (
+        torch.nn.functional.pad((x > 0).int() * 7, (1, 2), value=2**31 - 1) + 1
+    ),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", PARTS)
+def test_consumers_of_parts(name, dynamic):
+    function = PARTS[name]
+    f = compiled(function, dynamic=dynamic)
+    for rows, columns in ((2, 3), (5, 16), (33, 70)):
+        x, y = (numbers(rows, columns, seed=seed) for seed in (1, 2))
+        got, want = f(x, y), function(x, y)
+        if isinstance(want, torch.Tensor):
+            got, want = [got], [want]
+        for a, b in zip(got, want, strict=True):
+            same_bits(a, b)
+            if not dynamic:
+                assert a.stride() == b.stride()
+
+
+@pytest.mark.parametrize("name", ["pad", "stack", "columns", "rows", "roll", "split"])
+def test_consumers_of_no_parts(name):
+    function = PARTS[name]
+    for rows, columns in ((0, 3), (4, 0), (1, 1)):
+        x, y = (numbers(rows, columns, seed=seed) for seed in (1, 2))
+        got, want = compiled(function)(x, y), function(x, y)
+        if isinstance(want, torch.Tensor):
+            got, want = [got], [want]
+        for a, b in zip(got, want, strict=True):
+            same_bits(a, b)
+
+
+def test_consumers_of_parts_in_place():
+    def step(x, y):
+        x.copy_(torch.cat([x[1:], y[:1]]) * 2.0)
+        return x.roll(1, 0) - x
+
+    x, y = numbers(9, 17, seed=1), numbers(9, 17, seed=2)
+    z = x.clone()
+    same_bits(compiled(step)(x, y), step(z, y))
+    same_bits(x, z)
+
+
+def test_rows_of_parts():
+    def rows(x, y):
+        z = torch.cat([x * 2.0, y])
+        return z.softmax(1), torch.nn.functional.layer_norm(z, z.shape[1:])
+
+    x, y = (numbers(7, 65, seed=seed, edges=False) for seed in (1, 2))
+    for a, b in zip(compiled(rows)(x, y), rows(x, y), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
