@@ -413,27 +413,38 @@ static bool canPackByColumns(const Blocking &decision) {
                        [](const CutLoop &cut) { return cut.isInner; });
 }
 
-/// The load of an operand that is one load and casts of its value, else null.
-static AffineLoadOp getCastLoad(const ContractionOperand &operand) {
-  AffineLoadOp found;
-  llvm::SmallPtrSet<Operation *, 8> values;
+/// True if the operand may be evaluated for consecutive iterations of the loop
+/// at once: operations on elements alone compute it, from loads that advance
+/// from element to element, one at least, or stand still.
+static bool hasVectorsAlong(const ContractionOperand &operand,
+                            AffineForOp loop) {
+  bool isContiguous = false;
   for (Operation *op : operand.slice) {
-    if (isa<AffineApplyOp>(op))
+    if (isa<AffineApplyOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
       continue;
-    if (auto load = dyn_cast<AffineLoadOp>(op)) {
-      if (found)
-        return {};
-      found = load;
-    } else if (!OpTrait::hasElementwiseMappableTraits(op) ||
-               op->getNumResults() != 1 ||
-               !llvm::all_of(op->getOperands(), [&](Value value) {
-                 return value.getDefiningOp() &&
-                        values.contains(value.getDefiningOp());
-               }))
-      return {};
-    values.insert(op);
+    auto load = dyn_cast<AffineLoadOp>(op);
+    if (!load) {
+      if (!OpTrait::hasElementwiseMappableTraits(op) ||
+          op->getNumResults() != 1 ||
+          llvm::any_of(op->getOperands(), [](Value value) {
+            return !value.getType().isIntOrFloat();
+          }))
+        return false;
+      continue;
+    }
+    SmallVector<Access, 1> accesses;
+    collectAccesses(op, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return false;
+    if (isInvariantTo(accesses[0], loop.getInductionVar()))
+      continue;
+    if (getStride(accesses[0], loop) != 1 ||
+        !VectorType::isValidElementType(load.getType()) ||
+        load.getType().getIntOrFloatBitWidth() % 8 != 0)
+      return false;
+    isContiguous = true;
   }
-  return found;
+  return isContiguous;
 }
 
 /// True if a loop may be cut in whole vectors and a rest: a rest begins at one
@@ -445,39 +456,42 @@ static bool splitsInVectors(const Blocking &decision, const CutLoop &cut) {
           cut.tile % lanes == 0);
 }
 
-/// True if columns are contiguous along the innermost loop of the depth only.
+/// True if columns are contiguous along the innermost loop of the depth only:
+/// what moves with it, at least, such as weights, not their scales.
 static bool liesAlongDepth(const Blocking &decision) {
   const ContractionOperand &side = decision.columnSide();
-  std::optional<int64_t> alongDepth =
-      getSliceStride(side, decision.depthLoops.back());
-  std::optional<int64_t> alongColumns = getSliceStride(side, side.loops.back());
-  return alongDepth && *alongDepth == 1 && alongColumns && *alongColumns != 1;
+  AffineForOp deep = decision.depthLoops.back(), wide = side.loops.back();
+  if (getSliceStride(side, deep) != 1)
+    return false;
+  return llvm::all_of(side.slice, [&](Operation *op) {
+    SmallVector<Access, 1> accesses;
+    if (isa<AffineLoadOp>(op))
+      collectAccesses(op, accesses);
+    return llvm::all_of(accesses, [&](const Access &access) {
+      if (isInvariantTo(access, deep.getInductionVar()))
+        return true;
+      std::optional<int64_t> stride = getStride(access, wide);
+      return stride && *stride != 1;
+    });
+  });
 }
 
-/// True if whole squares of vectors may be loaded along the depth and turned in
-/// registers: a plain load of such columns.
+/// True if whole squares of vectors may be evaluated along the depth, along
+/// which such columns lie, and turned in registers.
 static bool shouldTranspose(const Blocking &decision) {
-  AffineLoadOp load = getCastLoad(decision.columnSide());
-  if (!load || !VectorType::isValidElementType(load.getType()) ||
-      load.getType().getIntOrFloatBitWidth() % 8 != 0)
-    return false;
   return liesAlongDepth(decision) &&
+         hasVectorsAlong(decision.columnSide(), decision.depthLoops.back()) &&
          splitsInVectors(decision, decision.depth.loops.back()) &&
          splitsInVectors(decision, decision.columns.loops.back());
 }
 
-/// True if whole vectors may be loaded along the depth of each row and become
-/// words.
+/// True if whole vectors may be evaluated along the depth of each row and
+/// become words.
 static bool canPackRuns(const Blocking &decision) {
-  AffineLoadOp load = getCastLoad(decision.rowSide());
-  std::optional<int64_t> alongDepth =
-      getSliceStride(decision.rowSide(), decision.depthLoops.back());
   bool isByRow = decision.rowMode == RowMode::PackedByRow ||
                  decision.rowMode == RowMode::Ahead;
-  return decision.dot && isByRow && load &&
-         VectorType::isValidElementType(load.getType()) &&
-         load.getType().getIntOrFloatBitWidth() % 8 == 0 && alongDepth &&
-         *alongDepth == 1 &&
+  return decision.dot && isByRow &&
+         hasVectorsAlong(decision.rowSide(), decision.depthLoops.back()) &&
          splitsInVectors(decision, decision.depth.loops.back());
 }
 
@@ -687,11 +701,15 @@ static std::optional<MatrixForm> parseMatrixForm(StringRef text) {
 // Legality
 //===----------------------------------------------------------------------===//
 
+bool hasKernel(Type type) {
+  return type.isF32() || type.isF64() || type.isInteger(32) ||
+         type.isInteger(64);
+}
+
 /// Why there is no micro-kernel for it, or an empty string.
 static StringRef whyNoKernel(const Contraction &contraction) {
   Type type = contraction.getType();
-  if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
-      !type.isInteger(64))
+  if (!hasKernel(type))
     return "the accumulator's type has no micro-kernel";
   for (const ContractionOperand *side : {&contraction.left, &contraction.right})
     if (side->value.getType() != type)
@@ -730,6 +748,16 @@ static constexpr double leastBoundProducts = 4096;
 /// Cycles of multiply-adds from which a better loop is worth the milliseconds
 /// that its compilation takes longer.
 static constexpr double longCycles = 2e6;
+
+StringRef whyNotPack(double rows, double columns, double depth) {
+  if (rows < leastRows || columns < leastColumns)
+    return "too few iterations reuse an operand";
+  if (depth < leastDepth)
+    return "the reduction is too short";
+  return rows * columns * depth < leastProducts
+             ? "too little arithmetic to pay for packing"
+             : "";
+}
 
 static StringRef whyNotWorth(const Blocking &decision, int64_t lanes) {
   double rows = countPoints(decision.rowSide().loops);

@@ -204,6 +204,13 @@ struct ContractionMachine {
   int32_t lineBytes;
 };
 
+/// True if there are micro-kernels that sum up values of the type.
+bool hasKernel(mlir::Type type);
+
+/// Why so many rows and columns of a product do not pay for packing what they
+/// multiply; empty if they do.
+llvm::StringRef whyNotPack(double rows, double columns, double depth);
+
 /// True if polynest-block-contractions multiplies the nest, a product of at
 /// most PN_MODEL_STREAM_ROWS rows or of any number of them, by columns that it
 /// packs once and for all; passes before it leave it alone then.

@@ -1330,23 +1330,41 @@ Value Emitter::evaluateVector(const ContractionOperand &operand,
                               ArrayRef<const LoopGroup *> groups,
                               int64_t count) {
   int64_t elements = count * decision.step();
+  AffineForOp deep = decision.depth.loops.back().loop;
   IRMapping mapping = mapIvs(groups);
+  auto spread = [&](Type type) { return VectorType::get({elements}, type); };
   for (Operation *op : operand.slice) {
     auto load = dyn_cast<AffineLoadOp>(op);
     if (!load) {
+      SmallVector<Value> values = lookUp(mapping, op->getOperands());
+      bool isVector = llvm::any_of(
+          values, [](Value value) { return isa<VectorType>(value.getType()); });
+      // The same for all points is computed once.
+      if (isVector)
+        for (auto [from, value] : llvm::zip_equal(op->getOperands(), values))
+          if (!isa<VectorType>(value.getType()))
+            mapping.map(from, vector::BroadcastOp::create(
+                                  builder, loc, spread(value.getType()), value)
+                                  .getResult());
       Operation *copy = builder.clone(*op, mapping);
-      if (!isa<AffineApplyOp>(op))
-        copy->getResult(0).setType(
-            VectorType::get({elements}, copy->getResult(0).getType()));
+      if (isVector)
+        copy->getResult(0).setType(spread(copy->getResult(0).getType()));
       continue;
     }
     auto [map, operands] =
         compose(load.getAffineMap(), lookUp(mapping, load.getMapOperands()));
-    mapping.map(load.getResult(),
-                AffineVectorLoadOp::create(
-                    builder, loc, VectorType::get({elements}, load.getType()),
-                    load.getMemRef(), map, operands)
-                    .getResult());
+    SmallVector<Access, 1> accesses;
+    collectAccesses(load, accesses);
+    bool standsStill = isInvariantTo(accesses[0], deep.getInductionVar());
+    Value copy =
+        standsStill
+            ? AffineLoadOp::create(builder, loc, load.getMemRef(), map,
+                                   operands)
+                  .getResult()
+            : AffineVectorLoadOp::create(builder, loc, spread(load.getType()),
+                                         load.getMemRef(), map, operands)
+                  .getResult();
+    mapping.map(load.getResult(), copy);
   }
   Value value = mapping.lookupOrDefault(operand.value);
   bool isColumn = &operand == &decision.columnSide();
