@@ -21,11 +21,13 @@
 // Profitable when the numbers of `judge` say so: parallel iterations kept,
 // contiguous inner loops kept, contractions keep their loops, one iteration's
 // data fit the cache (the producer's, where the consumer reads them in step),
-// recomputation within `max-redundant-compute-percent`.
-// Limits: merged loops have equal bounds and steps; nests with results and
-// merged loops with iter_args are left alone; accesses through different views
-// of one base are not compared.
-// Cost: linear in nodes plus edges, for bounded sizes of fused nests.
+// recomputation within `max-redundant-compute-percent`. An operand of a product
+// is evaluated as often as passes behind pack it, or use it for several rows at
+// once; that may be the same part of the product's work, and what a buffer
+// takes. Limits: merged loops have equal bounds and steps; nests with results
+// and merged loops with iter_args are left alone; accesses through different
+// views of one base are not compared. Cost: linear in nodes plus edges, for
+// bounded sizes of fused nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -35,6 +37,7 @@
 #include "Analysis/Dependence.h"
 #include "Analysis/NestGraph.h"
 #include "Support/Remark.h"
+#include "Transforms/NestExpression.h"
 #include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -168,23 +171,6 @@ static const char *judge(const FusionCost &cost, const Limits &limits) {
   if (cost.scalarPercent > maxScalarPercent)
     return "vectors would be lost";
   return nullptr;
-}
-
-/// True if every access directly in `block` is contiguous or stands still in
-/// `loop`, so that the block's operations can run as vectors along it.
-static bool isContiguousIn(Block *block, AffineForOp loop) {
-  for (Operation &op : *block) {
-    SmallVector<Access, 2> accesses;
-    if (op.getNumRegions() == 0)
-      collectAccesses(&op, accesses);
-    for (const Access &access : accesses) {
-      Contiguity contiguity = getContiguity(access, loop);
-      if (contiguity != Contiguity::Contiguous &&
-          contiguity != Contiguity::Invariant)
-        return false;
-    }
-  }
-  return true;
 }
 
 /// Percent of the merged iteration's cycles that operations take which ran as
@@ -508,199 +494,6 @@ static void eraseUnread(const llvm::SmallDenseSet<Value> &buffers,
 }
 
 //===----------------------------------------------------------------------===//
-// Expressions in place of loads
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A nest that computes each element of one private buffer from a pure
-/// expression of reads.
-struct Expression {
-  AffineStoreOp store;
-  SmallVector<AffineForOp, 6> band;
-  /// Position in the store's map of each loop of the band.
-  SmallVector<unsigned, 6> dimOf;
-  uint64_t trips = 1;
-  /// Cycles of arithmetic; zero for a copy or a constant.
-  uint64_t cycles = 0;
-};
-} // namespace
-
-static std::optional<Expression> matchExpression(NestNode &node) {
-  if (node.isOpaque || node.writes.size() != 1 || node.covers.size() != 1 ||
-      node.hasAssert || node.touchesAll)
-    return std::nullopt;
-  Expression expression;
-  expression.band.assign(node.band.begin(), node.band.end());
-  if (llvm::any_of(expression.band, [](AffineForOp loop) {
-        return loop.getNumIterOperands() || loop.getStepAsInt() != 1;
-      }))
-    return std::nullopt;
-  for (Operation &op : expression.band.back().getBody()->without_terminator()) {
-    if (auto store = dyn_cast<AffineStoreOp>(op)) {
-      if (expression.store)
-        return std::nullopt;
-      expression.store = store;
-      continue;
-    }
-    if (op.getNumRegions() || expression.store)
-      return std::nullopt;
-    if (isa<AffineLoadOp, memref::LoadOp>(op))
-      continue;
-    if (!isPure(&op))
-      return std::nullopt;
-    expression.cycles += estimateCycles(&op);
-  }
-  if (!expression.store || !isPrivateAllocation(expression.store.getMemref()) ||
-      !expression.store.getMemref().getDefiningOp<memref::AllocOp>())
-    return std::nullopt;
-  const Access &write = *llvm::find_if(
-      node.accesses, [&](const Access &a) { return a.op == expression.store; });
-  // The node covers its buffer, so that each loop sweeps its dimension.
-  for (AffineForOp loop : expression.band) {
-    unsigned found = ~0u;
-    for (auto [d, result] :
-         llvm::enumerate(write.map.getAffineMap().getResults())) {
-      auto dim = dyn_cast<AffineDimExpr>(result);
-      if (dim &&
-          write.map.getOperand(dim.getPosition()) == loop.getInductionVar())
-        found = d;
-    }
-    if (found == ~0u)
-      return std::nullopt;
-    expression.dimOf.push_back(found);
-    expression.trips =
-        saturatingMultiply(expression.trips, estimateTrips(loop));
-  }
-  return expression;
-}
-
-/// Why the expression cannot stand for the consumer's loads, or null. Collects
-/// the loads.
-static const char *whyNotInline(NestGraph &graph, NestNode &producer,
-                                NestNode &consumer, Expression &expression,
-                                SmallVectorImpl<AffineLoadOp> &loads) {
-  Value buffer = expression.store.getMemRef();
-  if (graph.writersOf(buffer).size() != 1)
-    return "the buffer is written elsewhere too";
-  for (const Access &access : consumer.accesses) {
-    if (!access.base)
-      return "an operation may touch any memory";
-    if (access.base != buffer)
-      continue;
-    auto load = dyn_cast<AffineLoadOp>(access.op);
-    if (!load || access.memref != buffer || !access.isAffine())
-      return "a read of the buffer is not a plain load";
-    loads.push_back(load);
-  }
-  if (loads.empty())
-    return "the buffer is not read";
-  // The producer's inputs must hold their values until the consumer is done.
-  for (const NestEdge &edge : graph.edgesFrom(producer.id))
-    if ((edge.kind == EdgeKind::Anti || !edge.base) &&
-        (edge.sink == consumer.id || graph.precedes(edge.sink, consumer.id)))
-      return "an input of the producer is overwritten";
-  for (Value read : producer.reads)
-    for (Value write : consumer.writes)
-      if (mayAlias(read, write))
-        return "an input of the producer is overwritten";
-  return nullptr;
-}
-
-/// Why putting the expression in place of loads does not pay, or null.
-static const char *judgeInline(NestGraph &graph, Expression &expression,
-                               ArrayRef<AffineLoadOp> loads, NestNode &consumer,
-                               const Limits &limits,
-                               uint64_t &redundantPercent) {
-  uint64_t runs = 0;
-  for (AffineLoadOp load : loads) {
-    SmallVector<Operation *> loops;
-    getEnclosingAffineLoops(load, loops, consumer.op);
-    uint64_t trips = 1;
-    for (Operation *loop : loops)
-      trips = saturatingMultiply(
-          trips, isa<AffineForOp>(loop) ? estimateTrips(cast<AffineForOp>(loop))
-                                        : dynamicTrips);
-    runs = saturatingAdd(runs, trips);
-  }
-  redundantPercent = expression.cycles == 0 || runs <= expression.trips
-                         ? 0
-                         : saturatingMultiply(runs - expression.trips, 100) /
-                               std::max<uint64_t>(expression.trips, 1);
-  if (redundantPercent > limits.redundantPercent)
-    return "too much would be computed again";
-  if (expression.cycles != 0 &&
-      graph.readersOf(expression.store.getMemRef()).size() != 1)
-    return "the buffer has other readers";
-  unsigned size = std::distance(expression.store->getBlock()->begin(),
-                                expression.store->getBlock()->end());
-  if (size * loads.size() + countOperations(consumer.op) > limits.operations)
-    return "the fused nest would be too large";
-  // Reads that were contiguous should stay so if there is much to compute.
-  if (expression.cycles < heavyCycles)
-    return nullptr;
-  for (AffineLoadOp load : loads) {
-    auto inner = dyn_cast<AffineForOp>(load->getParentOp());
-    SmallVector<Access, 1> accesses;
-    collectAccesses(load, accesses);
-    if (!inner || !isContiguousIn(inner.getBody(), inner))
-      continue;
-    // A transposed read is contiguous in the buffer, not in the inputs.
-    AffineForOp last = expression.band.back();
-    unsigned d = expression.dimOf.back();
-    bool movesLast = accesses[0].map.isFunctionOf(d, inner.getInductionVar());
-    if (isContiguousIn(last.getBody(), last) && !movesLast)
-      return "vectors would be lost";
-  }
-  return nullptr;
-}
-
-/// Computes the expression at the place of each load.
-static void inlineExpression(Expression &expression,
-                             ArrayRef<AffineLoadOp> loads) {
-  for (AffineLoadOp load : loads) {
-    OpBuilder builder(load);
-    IRMapping mapping;
-    AffineMap map = load.getAffineMap();
-    for (auto [loop, d] : llvm::zip_equal(expression.band, expression.dimOf)) {
-      SmallVector<OpFoldResult> operands =
-          getAsOpFoldResult(load.getMapOperands());
-      mapping.map(loop.getInductionVar(),
-                  makeComposedAffineApply(builder, load.getLoc(),
-                                          map.getSubMap({d}), operands)
-                      .getResult());
-    }
-    for (Operation &op : expression.store->getBlock()->without_terminator()) {
-      if (&op == expression.store)
-        break;
-      auto read = dyn_cast<AffineLoadOp>(op);
-      if (!read) {
-        builder.clone(op, mapping);
-        continue;
-      }
-      AffineMap readMap = read.getAffineMap();
-      SmallVector<Value> operands;
-      for (Value operand : read.getMapOperands())
-        operands.push_back(mapping.lookupOrDefault(operand));
-      fullyComposeAffineMapAndOperands(&readMap, &operands);
-      canonicalizeMapAndOperands(&readMap, &operands);
-      Value memref = mapping.lookupOrDefault(read.getMemref());
-      auto copy = AffineLoadOp::create(builder, read.getLoc(), memref, readMap,
-                                       operands);
-      copy->setDiscardableAttrs(read->getDiscardableAttrDictionary());
-      mapping.map(read.getResult(), copy.getResult());
-    }
-    load.replaceAllUsesWith(
-        mapping.lookupOrDefault(expression.store.getValueToStore()));
-    for (AffineForOp loop : expression.band) {
-      Value index = mapping.lookup(loop.getInductionVar());
-      if (index.use_empty())
-        index.getDefiningOp()->erase();
-    }
-    load.erase();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Shrinking
 //===----------------------------------------------------------------------===//
 
@@ -986,15 +779,17 @@ void NestFuser::fuseBlock(Block *block) {
 
 bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
                           NestNode &consumer) {
-  std::optional<Expression> expression = matchExpression(producer);
+  std::optional<NestExpression> expression = matchExpression(producer);
   if (!expression)
     return false;
   SmallVector<AffineLoadOp> loads;
   uint64_t redundantPercent = 0;
   const char *why = whyNotInline(graph, producer, consumer, *expression, loads);
   if (!why)
-    why = judgeInline(graph, *expression, loads, consumer, limits,
-                      redundantPercent);
+    why = judgeInline(
+        graph, *expression, loads, consumer,
+        {limits.redundantPercent, limits.operations, limits.cacheBytes},
+        redundantPercent);
   if (why) {
     decline(producer.op, consumer.op, why);
     return false;

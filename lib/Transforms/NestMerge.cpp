@@ -135,6 +135,21 @@ bool Nest::keepsTiles(unsigned depth) {
   return !found || depth <= found->most;
 }
 
+bool isContiguousIn(Block *block, AffineForOp loop) {
+  for (Operation &op : *block) {
+    SmallVector<Access, 2> accesses;
+    if (op.getNumRegions() == 0)
+      collectAccesses(&op, accesses);
+    for (const Access &access : accesses) {
+      Contiguity contiguity = getContiguity(access, loop);
+      if (contiguity != Contiguity::Contiguous &&
+          contiguity != Contiguity::Invariant)
+        return false;
+    }
+  }
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//

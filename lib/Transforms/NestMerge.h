@@ -64,6 +64,10 @@ private:
   std::optional<std::optional<TileLoops>> tileLoops;
 };
 
+/// True if every access directly in `block` is contiguous or stands still in
+/// `loop`, so that the block's operations can run as vectors along it.
+bool isContiguousIn(mlir::Block *block, mlir::affine::AffineForOp loop);
+
 /// Number of leading loops of the two bands with equal bounds and steps.
 unsigned countEqualLoops(Nest &a, Nest &b);
 

@@ -641,8 +641,9 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     registers, buffers that are then unread disappear, and buffers that live
     within one iteration shrink to what that iteration touches, on the stack or,
     where that is too much, allocated in the loop. Where loops do not line up, the
-    producer's expression takes the place of the consumer's loads. Loops that run
-    once are replaced by their bodies first.
+    producer's expression takes the place of the consumer's loads, in operands of
+    products too, where passes behind evaluate each element once (they pack it) or
+    a few times. Loops that run once are replaced by their bodies first.
 
     A nest that constant inputs (`polynest.constant`) alone decide, and that
     writes no more than it reads, is fused with its like only: it is to run once,
