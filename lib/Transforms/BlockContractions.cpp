@@ -33,6 +33,7 @@
 #include "Target/ReductionModel.h"
 #include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"
+#include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -413,11 +414,11 @@ static bool canPackByColumns(const Blocking &decision) {
                        [](const CutLoop &cut) { return cut.isInner; });
 }
 
-/// True if the operand may be evaluated for consecutive iterations of the loop
-/// at once: operations on elements alone compute it, from loads that advance
-/// from element to element, one at least, or stand still.
-static bool hasVectorsAlong(const ContractionOperand &operand,
-                            AffineForOp loop) {
+/// True if the operand may be evaluated for `count` consecutive iterations of
+/// the loop at once: operations on elements alone compute it, from loads that
+/// advance from element to element, one at least, or stand still.
+static bool hasVectorsAlong(const ContractionOperand &operand, AffineForOp loop,
+                            int64_t count) {
   bool isContiguous = false;
   for (Operation *op : operand.slice) {
     if (isa<AffineApplyOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
@@ -436,7 +437,7 @@ static bool hasVectorsAlong(const ContractionOperand &operand,
     collectAccesses(op, accesses);
     if (accesses.size() != 1 || !accesses[0].isAffine())
       return false;
-    if (isInvariantTo(accesses[0], loop.getInductionVar()))
+    if (standsStillInLanes(accesses[0], loop, unsigned(count)))
       continue;
     if (getStride(accesses[0], loop) != 1 ||
         !VectorType::isValidElementType(load.getType()) ||
@@ -456,31 +457,54 @@ static bool splitsInVectors(const Blocking &decision, const CutLoop &cut) {
           cut.tile % lanes == 0);
 }
 
+/// Lanes in which scales of groups stand still, at least.
+static constexpr unsigned fewLanes = 8;
+
 /// True if columns are contiguous along the innermost loop of the depth only:
 /// what moves with it, at least, such as weights, not their scales.
 static bool liesAlongDepth(const Blocking &decision) {
   const ContractionOperand &side = decision.columnSide();
   AffineForOp deep = decision.depthLoops.back(), wide = side.loops.back();
-  if (getSliceStride(side, deep) != 1)
-    return false;
-  return llvm::all_of(side.slice, [&](Operation *op) {
+  bool found = false;
+  for (Operation *op : side.slice) {
+    if (!isa<AffineLoadOp>(op))
+      continue;
     SmallVector<Access, 1> accesses;
-    if (isa<AffineLoadOp>(op))
-      collectAccesses(op, accesses);
-    return llvm::all_of(accesses, [&](const Access &access) {
-      if (isInvariantTo(access, deep.getInductionVar()))
-        return true;
-      std::optional<int64_t> stride = getStride(access, wide);
-      return stride && *stride != 1;
-    });
-  });
+    collectAccesses(op, accesses);
+    if (accesses.size() != 1 || !accesses[0].isAffine())
+      return false;
+    if (standsStillInLanes(accesses[0], deep, fewLanes))
+      continue;
+    std::optional<int64_t> across = getStride(accesses[0], wide);
+    if (getStride(accesses[0], deep) != 1 || !across || *across == 1)
+      return false;
+    found = true;
+  }
+  return found;
+}
+
+/// True if vectors of the depth may be evaluated of the operand, which is
+/// packed for the whole depth at once or block by block.
+static bool hasVectorsOfDepth(const Blocking &decision,
+                              const ContractionOperand &operand,
+                              bool isPackedWhole) {
+  int64_t count =
+      decision.plan.tile.nr / decision.plan.tile.vectors * decision.step();
+  const CutLoop &deep = decision.depth.loops.back();
+  // Where vectors of blocks begin elsewhere than those of the whole loop, they
+  // may hold parts of two groups.
+  bool isAligned =
+      isPackedWhole || deep.isWhole() || deep.tile * deep.part % count == 0;
+  return hasVectorsAlong(operand, decision.depthLoops.back(),
+                         isAligned ? count : INT32_MAX);
 }
 
 /// True if whole squares of vectors may be evaluated along the depth, along
 /// which such columns lie, and turned in registers.
 static bool shouldTranspose(const Blocking &decision) {
   return liesAlongDepth(decision) &&
-         hasVectorsAlong(decision.columnSide(), decision.depthLoops.back()) &&
+         hasVectorsOfDepth(decision, decision.columnSide(),
+                           decision.packsAhead) &&
          splitsInVectors(decision, decision.depth.loops.back()) &&
          splitsInVectors(decision, decision.columns.loops.back());
 }
@@ -491,7 +515,8 @@ static bool canPackRuns(const Blocking &decision) {
   bool isByRow = decision.rowMode == RowMode::PackedByRow ||
                  decision.rowMode == RowMode::Ahead;
   return decision.dot && isByRow &&
-         hasVectorsAlong(decision.rowSide(), decision.depthLoops.back()) &&
+         hasVectorsOfDepth(decision, decision.rowSide(),
+                           /*isPackedWhole=*/false) &&
          splitsInVectors(decision, decision.depth.loops.back());
 }
 

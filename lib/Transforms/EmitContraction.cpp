@@ -14,6 +14,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Transforms/NestUtils.h"
+#include "Transforms/VectorizeUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -1355,7 +1356,8 @@ Value Emitter::evaluateVector(const ContractionOperand &operand,
         compose(load.getAffineMap(), lookUp(mapping, load.getMapOperands()));
     SmallVector<Access, 1> accesses;
     collectAccesses(load, accesses);
-    bool standsStill = isInvariantTo(accesses[0], deep.getInductionVar());
+    bool standsStill =
+        standsStillInLanes(accesses[0], deep, unsigned(elements));
     Value copy =
         standsStill
             ? AffineLoadOp::create(builder, loc, load.getMemRef(), map,

@@ -11,10 +11,10 @@
 // carries a dependence (loopIsParallel): then iterations may be interleaved in
 // any way, as long as each reads before it stores.
 // Profitable when: loads are contiguous along the innermost reduction loop or
-// stand still there, the large operand does not stay in L2, and at most 16 rows
-// of the other one use it; how many rows share, Target/ReductionModel.h says.
-// Where the number of rows is not known, a condition chooses between this form
-// and the nest as it was.
+// stand still there, at least for 16 iterations (scales of groups), the large
+// operand does not stay in L2, and at most 16 rows of the other one use it; how
+// many rows share, Target/ReductionModel.h says. Where the number of rows is
+// not known, a condition chooses between this form and the nest as it was.
 // Limits: rectangular loops; affine loads; rows of at least 128 elements.
 // Cost: operations of the nest times the pairs, a dependence question for each
 // loop.
@@ -79,6 +79,10 @@ static SmallVector<AffineForOp, 4> getMovingLoops(const Access &access,
   return loops;
 }
 
+/// Lanes that groups of the reduction are to fill, each of which has a scale:
+/// what stands still in as many is loaded once for them.
+static constexpr unsigned mostLanes = 16;
+
 /// Finds the large operand and the loops that move it; empty, or why there is
 /// none.
 static StringRef sortLoops(Decision &decision) {
@@ -91,10 +95,9 @@ static StringRef sortLoops(Decision &decision) {
   for (const Access &load : loads) {
     if (!load.isAffine() || !isa<AffineLoadOp>(load.op))
       return "a load is not affine";
-    Contiguity form = getContiguity(load, last);
-    if (form == Contiguity::Invariant)
+    if (standsStillInLanes(load, last, mostLanes))
       continue;
-    if (form != Contiguity::Contiguous)
+    if (getContiguity(load, last) != Contiguity::Contiguous)
       return "an operand is not contiguous along the reduction";
     SmallVector<AffineForOp, 4> moving = getMovingLoops(load, nest);
     // A number that is not known may be small: beside a known one it is.

@@ -75,6 +75,35 @@ std::optional<NestExpression> matchExpression(NestNode &node) {
   return expression;
 }
 
+/// The indices of the buffer that a load of it reads, or of it with dimensions
+/// joined, over the load's operands; null if they are not known.
+static AffineMap getBufferIndices(AffineLoadOp load, Value buffer) {
+  AffineMap map = load.getAffineMap();
+  if (load.getMemRef() == buffer)
+    return map;
+  auto view = load.getMemRef().getDefiningOp<memref::CollapseShapeOp>();
+  if (!view || view.getSrc() != buffer)
+    return {};
+  MemRefType type = view.getSrcType();
+  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+    return {};
+  SmallVector<AffineExpr> indices(type.getRank(),
+                                  getAffineConstantExpr(0, load.getContext()));
+  for (auto [r, group] : llvm::enumerate(view.getReassociationIndices())) {
+    AffineExpr rest = map.getResult(r);
+    // The outermost one takes what the others leave.
+    for (int64_t d : llvm::reverse(group)) {
+      int64_t size = type.getDimSize(d);
+      if (size == 0)
+        return {};
+      indices[d] = d == group.front() ? rest : rest % size;
+      rest = rest.floorDiv(size);
+    }
+  }
+  return simplifyAffineMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(),
+                                          indices, load.getContext()));
+}
+
 const char *whyNotInline(NestGraph &graph, NestNode &producer,
                          NestNode &consumer, NestExpression &expression,
                          SmallVectorImpl<AffineLoadOp> &loads) {
@@ -87,7 +116,7 @@ const char *whyNotInline(NestGraph &graph, NestNode &producer,
     if (access.base != buffer)
       continue;
     auto load = dyn_cast<AffineLoadOp>(access.op);
-    if (!load || access.memref != buffer || !access.isAffine())
+    if (!load || !access.isAffine() || !getBufferIndices(load, buffer))
       return "a read of the buffer is not a plain load";
     loads.push_back(load);
   }
@@ -177,16 +206,39 @@ static bool areConstant(ArrayRef<AffineForOp> loops) {
 static constexpr double streamedRows = 8, jammedRows = 4, blockRows = 64,
                         blockColumns = 128;
 
-/// True if each element of what the expression reads is read in one iteration,
-/// as far as the form of the indices tells. Otherwise a pack reads windows, and
-/// is not made ahead.
-static bool readsOnce(NestExpression &expression) {
-  return llvm::all_of(*expression.store->getBlock(), [](Operation &op) {
+/// True if each element of what the expression reads at the load is read in one
+/// iteration, as far as the form of the indices tells. Otherwise a pack reads
+/// windows, and is not made ahead.
+static bool readsOnce(NestExpression &expression, AffineLoadOp load) {
+  AffineMap places = getBufferIndices(load, expression.store.getMemRef());
+  MLIRContext *context = load.getContext();
+  return llvm::all_of(*expression.store->getBlock(), [&](Operation &op) {
     SmallVector<Access, 1> accesses;
     if (isa<AffineLoadOp, memref::LoadOp>(op))
       collectAccesses(&op, accesses);
-    return llvm::all_of(accesses, [](const Access &access) {
-      return access.isAffine() && !addsLoops(access);
+    return llvm::all_of(accesses, [&](const Access &access) {
+      if (!access.isAffine())
+        return false;
+      AffineMap map = access.map.getAffineMap();
+      SmallVector<AffineExpr> dims;
+      for (Value operand :
+           access.map.getOperands().take_front(map.getNumDims())) {
+        auto *loop = llvm::find_if(expression.band, [&](AffineForOp loop) {
+          return loop.getInductionVar() == operand;
+        });
+        dims.push_back(
+            loop == expression.band.end()
+                ? getAffineConstantExpr(0, context)
+                : places.getResult(
+                      expression.dimOf[loop - expression.band.begin()]));
+      }
+      return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+        AffineExpr composed = expr.replaceDims(dims);
+        unsigned loops = 0;
+        for (unsigned d = 0; d < places.getNumDims(); ++d)
+          loops += composed.isFunctionOfDim(d);
+        return loops <= 1;
+      });
     });
   });
 }
@@ -301,7 +353,7 @@ const char *judgeInline(NestGraph &graph, NestExpression &expression,
     runs = saturatingAdd(runs, countRuns(load, consumer.op));
   std::optional<OperandUse> use;
   if (expression.cycles != 0 && runs > expression.trips && loads.size() == 1 &&
-      readsOnce(expression) &&
+      readsOnce(expression, loads.front()) &&
       (use = countEvaluations(loads.front(), cast<AffineForOp>(consumer.op))))
     runs = uint64_t(double(expression.trips) * use->evaluations);
   redundantPercent = expression.cycles == 0 || runs <= expression.trips
@@ -330,7 +382,10 @@ const char *judgeInline(NestGraph &graph, NestExpression &expression,
     // A transposed read is contiguous in the buffer, not in the inputs.
     AffineForOp last = expression.band.back();
     unsigned d = expression.dimOf.back();
-    bool movesLast = accesses[0].map.isFunctionOf(d, inner.getInductionVar());
+    AffineMap map =
+        getBufferIndices(load, expression.store.getMemRef()).getSubMap({d});
+    bool movesLast = AffineValueMap(map, load.getMapOperands())
+                         .isFunctionOf(0, inner.getInductionVar());
     if (isContiguousIn(last.getBody(), last) && !movesLast)
       return "vectors would be lost";
   }
@@ -346,7 +401,7 @@ void inlineExpression(NestExpression &expression,
   for (AffineLoadOp load : loads) {
     OpBuilder builder(load);
     IRMapping mapping;
-    AffineMap map = load.getAffineMap();
+    AffineMap map = getBufferIndices(load, expression.store.getMemRef());
     for (auto [loop, d] : llvm::zip_equal(expression.band, expression.dimOf)) {
       SmallVector<OpFoldResult> operands =
           getAsOpFoldResult(load.getMapOperands());
@@ -368,6 +423,8 @@ void inlineExpression(NestExpression &expression,
       for (Value operand : read.getMapOperands())
         operands.push_back(mapping.lookupOrDefault(operand));
       fullyComposeAffineMapAndOperands(&readMap, &operands);
+      // Dimensions that were split and joined are one again.
+      readMap = simplifyAffineMap(readMap);
       canonicalizeMapAndOperands(&readMap, &operands);
       Value memref = mapping.lookupOrDefault(read.getMemref());
       auto copy = AffineLoadOp::create(builder, read.getLoc(), memref, readMap,
@@ -382,7 +439,10 @@ void inlineExpression(NestExpression &expression,
       if (index.use_empty())
         index.getDefiningOp()->erase();
     }
+    Operation *view = load.getMemRef().getDefiningOp();
     load.erase();
+    if (isa<memref::CollapseShapeOp>(view) && view->use_empty())
+      view->erase();
   }
 }
 

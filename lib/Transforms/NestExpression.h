@@ -30,7 +30,7 @@ struct NestExpression {
 std::optional<NestExpression> matchExpression(NestNode &node);
 
 /// Why the expression cannot stand for the consumer's loads, or null. Collects
-/// the loads.
+/// the loads, of the buffer itself or of it with dimensions joined.
 const char *
 whyNotInline(NestGraph &graph, NestNode &producer, NestNode &consumer,
              NestExpression &expression,

@@ -81,6 +81,27 @@ std::optional<int64_t> getLaneDelta(AffineExpr expr, unsigned position,
   return std::nullopt;
 }
 
+bool standsStillInLanes(const Access &access, AffineForOp loop,
+                        unsigned width) {
+  Value iv = loop.getInductionVar();
+  if (!access.isAffine())
+    return false;
+  if (isInvariantTo(access, iv))
+    return true;
+  if (!loop.hasConstantLowerBound())
+    return false;
+  LaneLattice lattice{loop.getStepAsInt(), width, loop.getConstantLowerBound()};
+  AffineMap map = access.map.getAffineMap();
+  for (auto [position, operand] : llvm::enumerate(access.map.getOperands()))
+    if (operand == iv &&
+        (position >= map.getNumDims() ||
+         llvm::any_of(map.getResults(), [&, place = position](AffineExpr expr) {
+           return getLaneDelta(expr, place, lattice) != 0;
+         })))
+      return false;
+  return true;
+}
+
 /// Bits of an integer or an index, which has 64.
 static unsigned getElementBits(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();

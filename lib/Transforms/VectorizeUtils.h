@@ -49,6 +49,12 @@ struct LaneLattice {
 std::optional<int64_t> getLaneDelta(mlir::AffineExpr expr, unsigned position,
                                     const LaneLattice &lattice);
 
+/// True if lanes along the loop, `width` iterations from its beginning on, then
+/// the next, are all at one element: the access does not move with the loop, or
+/// by the index of a group of whole vectors, a floordiv.
+bool standsStillInLanes(const Access &access, mlir::affine::AffineForOp loop,
+                        unsigned width);
+
 /// True for elements whose vectors lie in memory as the elements do: whole
 /// bytes of a power of two. Vectors of i1 or i4 are packed, memrefs of them
 /// are not.

@@ -1,14 +1,17 @@
 // Properties: columns that lie along the reduction are evaluated for a whole vector
 // of it and turned in registers, with operands that stand still there, which are
 // spread, and whatever is computed from these (@scaled); so are words of narrow
-// elements that a constant is taken off (@zero_point). Columns of which another
-// operand lies along the lanes are evaluated one by one (@both), and so are those
-// whose scale changes within a vector (@groups).
+// elements that a constant is taken off (@zero_point), and columns with a scale for
+// each group of whole vectors (@groups). Columns of which another operand lies along
+// the lanes are evaluated one by one (@both), and so are those whose scale changes
+// within a vector (@short_groups, @cut_groups).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=256 dots=s16s16x2}))' | FileCheck %s
 // RUN: polynestc run %s --entry scaled --check
 // RUN: polynestc run %s --entry zero_point --check
 // RUN: polynestc run %s --entry both --check
 // RUN: polynestc run %s --entry groups --check
+// RUN: polynestc run %s --entry short_groups --check
+// RUN: polynestc run %s --entry cut_groups --check
 
 // The scale's square is the same for all points of a row: one number, spread.
 // CHECK-LABEL: func @scaled
@@ -94,10 +97,39 @@ func.func @both(%x: memref<70x133xf32>, %q: memref<75x133xf32>,
 }
 
 // CHECK-LABEL: func @groups
+//       CHECK: affine.vector_load %{{.+}} : memref<75x140xi8>, vector<8xi8>
+//       CHECK: %[[S:.+]] = affine.load %{{.+}} floordiv 32] : memref<75x5xf32>
+//       CHECK: vector.broadcast %[[S]] : f32 to vector<8xf32>
+//       CHECK: vector.shuffle
+//       CHECK: return
+func.func @groups(%x: memref<70x140xf32>, %q: memref<75x140xi8>,
+                  %s: memref<75x5xf32>,
+                  %o: memref<70x75xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 70 {
+    affine.for %j = 0 to 75 {
+      %t = affine.for %k = 0 to 140 iter_args(%a = %zero) -> f32 {
+        %c = affine.load %x[%i, %k] : memref<70x140xf32>
+        %d = affine.load %q[%j, %k] : memref<75x140xi8>
+        %e = arith.sitofp %d : i8 to f32
+        %f = affine.load %s[%j, %k floordiv 32] : memref<75x5xf32>
+        %h = arith.mulf %e, %f : f32
+        %m = arith.mulf %c, %h : f32
+        %n = arith.addf %a, %m : f32
+        affine.yield %n : f32
+      }
+      affine.store %t, %o[%i, %j] : memref<70x75xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @short_groups
 //   CHECK-NOT: vector.shuffle
 //       CHECK: return
-func.func @groups(%x: memref<70x132xf32>, %q: memref<75x132xi8>,
-                  %s: memref<75x33xf32>, %o: memref<70x75xf32> {polynest.result}) {
+func.func @short_groups(%x: memref<70x132xf32>, %q: memref<75x132xi8>,
+                        %s: memref<75x33xf32>,
+                        %o: memref<70x75xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %i = 0 to 70 {
     affine.for %j = 0 to 75 {
@@ -106,6 +138,31 @@ func.func @groups(%x: memref<70x132xf32>, %q: memref<75x132xi8>,
         %d = affine.load %q[%j, %k] : memref<75x132xi8>
         %e = arith.sitofp %d : i8 to f32
         %f = affine.load %s[%j, %k floordiv 4] : memref<75x33xf32>
+        %h = arith.mulf %e, %f : f32
+        %m = arith.mulf %c, %h : f32
+        %n = arith.addf %a, %m : f32
+        affine.yield %n : f32
+      }
+      affine.store %t, %o[%i, %j] : memref<70x75xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @cut_groups
+//   CHECK-NOT: vector.shuffle
+//       CHECK: return
+func.func @cut_groups(%x: memref<70x136xf32>, %q: memref<75x136xi8>,
+                      %s: memref<75x12xf32>,
+                      %o: memref<70x75xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 70 {
+    affine.for %j = 0 to 75 {
+      %t = affine.for %k = 0 to 136 iter_args(%a = %zero) -> f32 {
+        %c = affine.load %x[%i, %k] : memref<70x136xf32>
+        %d = affine.load %q[%j, %k] : memref<75x136xi8>
+        %e = arith.sitofp %d : i8 to f32
+        %f = affine.load %s[%j, %k floordiv 12] : memref<75x12xf32>
         %h = arith.mulf %e, %f : f32
         %m = arith.mulf %c, %h : f32
         %n = arith.addf %a, %m : f32

@@ -1,8 +1,9 @@
 // Properties: what is computed of the operand of a product is computed in its
 // place where passes behind evaluate it once, or a few times: weights that are
-// packed, as integers with a scale and a zero point (@weights), along the columns
-// (@along), of an integer product (@integers); that three rows read as they lie
-// (@few); whose number of columns is not known (@unknown); of a convolution
+// packed, as integers with a scale and a zero point (@weights), with a scale for
+// each group, in dimensions that are split and joined again (@groups), along the
+// columns (@along), of an integer product (@integers); that three rows read as they
+// lie (@few); whose number of columns is not known (@unknown); of a convolution
 // (@windows_weights); rows of few columns (@short_rows). Rows that would be copied
 // for several blocks of columns, and are read where they are, keep their buffer
 // (@rows), and so do functions that 16 rows would compute four times (@functions),
@@ -13,6 +14,7 @@
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynestc run %s --entry weights --check
+// RUN: polynestc run %s --entry groups --check
 // RUN: polynestc run %s --entry along --check
 // RUN: polynestc run %s --entry integers --check
 // RUN: polynestc run %s --entry few --check
@@ -61,6 +63,50 @@ func.func @weights(%x: memref<65x131xf32>, %q: memref<71x131xi8>,
       affine.for %k = 0 to 131 {
         %a = affine.load %x[%i, %k] : memref<65x131xf32>
         %b = affine.load %w[%k, %j] : memref<131x71xf32>
+        %c = affine.load %o[%i, %j] : memref<65x71xf32>
+        %d = arith.mulf %a, %b : f32
+        %e = arith.addf %c, %d : f32
+        affine.store %e, %o[%i, %j] : memref<65x71xf32>
+      }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @groups
+//   CHECK-NOT: memref.alloc
+//   CHECK-NOT: memref.collapse_shape
+//       CHECK: affine.for %{{.+}} = 0 to 65
+//       CHECK:   affine.for %[[J:.+]] = 0 to 71
+//       CHECK:     affine.for %[[K:.+]] = 0 to 160
+//       CHECK:       affine.load %{{.+}}[%[[J]], %[[K]]] : memref<71x160xi8>
+//       CHECK:       affine.load %{{.+}}[%[[J]], %[[K]] floordiv 32] : memref<71x5xf32>
+//       CHECK: return
+//      REMARK: reason="producer's expression put in place of loads", redundant-percent=0
+func.func @groups(%x: memref<65x160xf32>, %q: memref<71x160xi8>,
+                  %s: memref<71x5xf32>, %o: memref<65x71xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %w = memref.alloc() : memref<71x5x32xf32>
+  affine.for %j = 0 to 71 {
+    affine.for %g = 0 to 5 {
+      affine.for %k = 0 to 32 {
+        %a = affine.load %q[%j, %g * 32 + %k] : memref<71x160xi8>
+        %b = arith.sitofp %a : i8 to f32
+        %e = affine.load %s[%j, %g] : memref<71x5xf32>
+        %f = arith.mulf %b, %e : f32
+        affine.store %f, %w[%j, %g, %k] : memref<71x5x32xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %w [[0], [1, 2]]
+      : memref<71x5x32xf32> into memref<71x160xf32>
+  affine.for %i = 0 to 65 {
+    affine.for %j = 0 to 71 {
+      affine.store %zero, %o[%i, %j] : memref<65x71xf32>
+      affine.for %k = 0 to 160 {
+        %a = affine.load %x[%i, %k] : memref<65x160xf32>
+        %b = affine.load %v[%j, %k] : memref<71x160xf32>
         %c = affine.load %o[%i, %j] : memref<65x71xf32>
         %d = arith.mulf %a, %b : f32
         %e = arith.addf %c, %d : f32

@@ -2,7 +2,8 @@
 // times eight rows take pairs of four and two (@batch); rows that make up no tile
 // (@rests); sums of rows (@sums); sums in memory with the reduction outermost are
 // carried then (@outermost); several reduction loops (@several); what comes
-// before and behind the sums (@finish); sizes that are not constant (@dynamic).
+// before and behind the sums (@finish); sizes that are not constant (@dynamic); a scale
+// for each group of 64 (@groups).
 // A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-jam-reductions))' > %t.once
 // RUN: FileCheck %s < %t.once
@@ -35,6 +36,31 @@ func.func @matvec(%a: memref<512xf32>, %b: memref<1024x512xf32>,
       %p = arith.mulf %x, %y : f32
       %t = arith.addf %s, %p : f32
       affine.yield %t : f32
+    }
+    affine.store %r, %c[%n] : memref<1024xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @groups
+//       CHECK: affine.for %{{.+}} = 0 to 1024 step 4 {
+//       CHECK: :4 = affine.for %[[K:.+]] = 0 to 2048 iter_args(
+// CHECK-COUNT-4: affine.load %{{.+}} floordiv 64]
+//       CHECK: affine.yield
+//       CHECK: return
+func.func @groups(%a: memref<2048xf32>, %b: memref<1024x2048xi8>,
+                  %s: memref<1024x32xf32>, %c: memref<1024xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %n = 0 to 1024 {
+    %r = affine.for %k = 0 to 2048 iter_args(%t = %zero) -> f32 {
+      %x = affine.load %a[%k] : memref<2048xf32>
+      %y = affine.load %b[%n, %k] : memref<1024x2048xi8>
+      %f = arith.sitofp %y : i8 to f32
+      %g = affine.load %s[%n, %k floordiv 64] : memref<1024x32xf32>
+      %w = arith.mulf %f, %g : f32
+      %p = arith.mulf %x, %w : f32
+      %u = arith.addf %t, %p : f32
+      affine.yield %u : f32
     }
     affine.store %r, %c[%n] : memref<1024xf32>
   }
