@@ -121,8 +121,10 @@ def _checked_value(name: str, value: Any) -> Any:
     if name == "dump" and isinstance(value, os.PathLike):
         value = os.fspath(value)
     if type(value) is not type(row.default):
+        kind = type(row.default).__name__
+        article = "an" if kind == "int" else "a"
         raise errors.ArgumentError(
-            f"option '{name}' is {value!r}, not a {type(row.default).__name__}"
+            f"option '{name}' is {value!r}, not {article} {kind}"
         )
     if row.choices and value not in row.choices:
         raise errors.ArgumentError(

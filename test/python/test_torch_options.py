@@ -33,8 +33,8 @@ def run(function, *inputs, **options):
     "options, word",
     [
         ({"speed": 3}, "unknown option 'speed'; the options are target"),
-        ({"threads": "2"}, "option 'threads' is '2', not a int"),
-        ({"threads": True}, "option 'threads' is True, not a int"),
+        ({"threads": "2"}, "option 'threads' is '2', not an int"),
+        ({"threads": True}, "option 'threads' is True, not an int"),
         ({"threads": -1}, "option 'threads' is -1, not 0 to 1024"),
         ({"threads": 1025}, "not 0 to 1024"),
         ({"freeze": 1}, "option 'freeze' is 1, not a bool"),
