@@ -156,6 +156,23 @@ static std::optional<unsigned> findDim(const AffineValueMap &map, Value iv) {
   return std::nullopt;
 }
 
+/// An index with each variable but that of the lanes as the multiple of its
+/// step that it is.
+static AffineExpr scaleSteps(const AffineValueMap &map, unsigned result,
+                             Value iv) {
+  AffineExpr index = map.getAffineMap().getResult(result);
+  SmallVector<AffineExpr> dims;
+  for (unsigned d = 0, e = map.getNumDims(); d < e; ++d) {
+    dims.push_back(getAffineDimExpr(d, index.getContext()));
+    AffineForOp loop = getForInductionVarOwner(map.getOperand(d));
+    if (loop && map.getOperand(d) != iv && loop.getStepAsInt() > 1 &&
+        loop.hasConstantLowerBound() &&
+        loop.getConstantLowerBound() % loop.getStepAsInt() == 0)
+      dims.back() = dims.back() * loop.getStepAsInt();
+  }
+  return index.replaceDims(dims);
+}
+
 LaneAccess classifyLanes(Operation *access, Value iv,
                          const LaneLattice &lattice) {
   AffineValueMap map = getIndexMap(access);
@@ -164,7 +181,7 @@ LaneAccess classifyLanes(Operation *access, Value iv,
     return {LaneForm::Uniform, 0};
   unsigned rank = map.getNumResults();
   for (unsigned d = 0; d < rank; ++d) {
-    auto delta = getLaneDelta(map.getResult(d), *position, lattice);
+    auto delta = getLaneDelta(scaleSteps(map, d, iv), *position, lattice);
     if (!delta)
       return {};
     if (d + 1 < rank) {
