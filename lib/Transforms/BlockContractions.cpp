@@ -87,6 +87,25 @@ static std::optional<int64_t> getSliceStride(const ContractionOperand &operand,
   return found ? std::optional(*found * loop.getStepAsInt()) : std::nullopt;
 }
 
+/// True if the access is contiguous in the loop but for the ends of runs: the
+/// last index is what is left of the loop's variable, others are quotients.
+static bool movesInRuns(const Access &access, AffineForOp loop) {
+  ArrayRef<AffineExpr> indices = access.map.getAffineMap().getResults();
+  if (!access.isAffine() || indices.empty())
+    return false;
+  auto rest = dyn_cast<AffineBinaryOpExpr>(indices.back());
+  auto dim = rest && rest.getKind() == AffineExprKind::Mod
+                 ? dyn_cast<AffineDimExpr>(rest.getLHS())
+                 : AffineDimExpr(nullptr);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return dim &&
+         access.map.getOperand(dim.getPosition()) == loop.getInductionVar() &&
+         succeeded(cast<MemRefType>(access.memref.getType())
+                       .getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
 /// The parallel loop in which the stores behind the sum are contiguous; null if
 /// there is none.
 static AffineForOp getContiguousLoop(const Contraction &contraction) {
@@ -96,7 +115,8 @@ static AffineForOp getContiguousLoop(const Contraction &contraction) {
     collectAccesses(store, accesses);
     for (AffineForOp loop : contraction.parallelLoops)
       if (accesses.size() == 1 &&
-          getContiguity(accesses[0], loop) == Contiguity::Contiguous &&
+          (getContiguity(accesses[0], loop) == Contiguity::Contiguous ||
+           movesInRuns(accesses[0], loop)) &&
           mayRunTwice(loop))
         found = loop;
   });

@@ -6,8 +6,9 @@
 // the same with the loops that came together inside; stored values go to loads
 // of the same place through registers. (b) Where loops do not line up
 // (transposed, sliced or broadcast reads) puts the producer's expression in
-// place of the consumer's loads. (c) Shrinks buffers that live within one
-// iteration of the merged loops to what one iteration touches.
+// place of the consumer's loads; behind a product, puts the consumer in the
+// product's loops (Transforms/AlignLoops.h). (c) Shrinks buffers that live
+// within one iteration of the merged loops to what one iteration touches.
 // Legal when: (a) every two accesses that may meet, one of them a write, name
 // the merged loops' variables in such a way that meeting means equal variables
 // (then order within an iteration is the order of before, and no loop that was
@@ -18,16 +19,17 @@
 // indices that drop, and these pin all loops around.
 // No value changes: no operation is reordered within an element, and rounding
 // at casts stays.
-// Profitable when the numbers of `judge` say so: parallel iterations kept,
-// contiguous inner loops kept, contractions keep their loops, one iteration's
-// data fit the cache (the producer's, where the consumer reads them in step),
-// recomputation within `max-redundant-compute-percent`. An operand of a product
-// is evaluated as often as passes behind pack it, or use it for several rows at
-// once; that may be the same part of the product's work, and what a buffer
-// takes. Limits: merged loops have equal bounds and steps; nests with results
-// and merged loops with iter_args are left alone; accesses through different
-// views of one base are not compared. Cost: linear in nodes plus edges, for
-// bounded sizes of fused nests.
+// Profitable when the numbers of `judgeFusion` say so: parallel iterations
+// kept, contiguous inner loops kept, contractions keep their loops, one
+// iteration's data fit the cache (the producer's, where the consumer reads them
+// in step), recomputation within `max-redundant-compute-percent`. An operand of
+// a product is evaluated as often as passes behind pack it, or use it for
+// several rows at once; that may be the same part of the product's work, and
+// what a buffer takes.
+// Limits: merged loops have equal bounds and steps; nests with results and
+// merged loops with iter_args are left alone; accesses through different views
+// of one base are not compared.
+// Cost: linear in nodes plus edges, for bounded sizes of fused nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -37,6 +39,8 @@
 #include "Analysis/Dependence.h"
 #include "Analysis/NestGraph.h"
 #include "Support/Remark.h"
+#include "Transforms/AlignLoops.h"
+#include "Transforms/FusionCost.h"
 #include "Transforms/NestExpression.h"
 #include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
@@ -106,319 +110,6 @@ static std::optional<Move> planMove(DependenceAnalysis &dependences,
   move.hoisted.clear();
   move.consumerMoves = false;
   return move;
-}
-
-//===----------------------------------------------------------------------===//
-// Profitability
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct Limits {
-  uint64_t redundantPercent, cacheBytes, stackBytes, parallelTrips;
-  uint64_t smallWorkCycles;
-  uint64_t accesses, operations;
-};
-
-/// What merging two nests at some depth means, in numbers.
-struct FusionCost {
-  /// Iterations that may run at once: of the merged loops, and before.
-  uint64_t parallelTrips = 1, parallelTripsBefore = 1;
-  /// Estimated cycles of both nests together.
-  uint64_t workCycles = 0;
-  /// Bytes that one iteration of the merged loops touches in inner loops; none
-  /// if not known.
-  std::optional<uint64_t> sliceBytes = 0;
-  /// Loops of the deepest part inside the merged ones.
-  unsigned innerLoops = 0;
-  /// Bytes of memory traffic that go away, as far as known.
-  uint64_t savedBytes = 0;
-  unsigned accesses = 0, operations = 0;
-  /// Operations that stop running in vectors, in percent of the cycles of the
-  /// merged iteration.
-  uint64_t scalarPercent = 0;
-  /// A contraction would lose the loops that tiling needs.
-  bool splitsContraction = false;
-  /// One nest writes what the other reads. If not, they share reads, or a
-  /// result that both write to, of `savedBytes`, and the smaller one touches
-  /// `smallerBytes`.
-  bool flows = false, sharesWritesOnly = true;
-  uint64_t smallerBytes = 0;
-  /// Each iteration would write to several rows and compute nothing in loops.
-  bool scattersWrites = false;
-};
-} // namespace
-
-static constexpr uint64_t maxScalarPercent = 25;
-
-/// Why the merge does not pay, or null.
-static const char *judge(const FusionCost &cost, const Limits &limits) {
-  if (!cost.flows &&
-      (cost.savedBytes == 0 || cost.savedBytes < cost.smallerBytes / 8))
-    return "few data are shared";
-  if (cost.scattersWrites)
-    return "parts of a result are written one after the other";
-  if (cost.accesses > limits.accesses || cost.operations > limits.operations)
-    return "the fused nest would be too large";
-  if (cost.splitsContraction)
-    return "a contraction keeps its loops";
-  if (cost.parallelTrips <
-          std::min(limits.parallelTrips, cost.parallelTripsBefore) &&
-      cost.workCycles > limits.smallWorkCycles)
-    return "too few parallel iterations would be left";
-  if (!cost.sliceBytes ? cost.innerLoops > 1
-                       : *cost.sliceBytes > limits.cacheBytes)
-    return "the data of one merged iteration do not fit the cache";
-  if (cost.scalarPercent > maxScalarPercent)
-    return "vectors would be lost";
-  return nullptr;
-}
-
-/// Percent of the merged iteration's cycles that operations take which ran as
-/// vectors and would not any more. `statements` is the body without inner
-/// loops, `loops` the one with them.
-static uint64_t countScalarPercent(Block *statements, AffineForOp loop,
-                                   Nest &other, Block *loops,
-                                   AffineForOp otherLoop, bool isContraction) {
-  if (!isContiguousIn(statements, loop))
-    return 0;
-  // Along the merged loop everything can run as vectors, windows that move by a
-  // few elements too. Contractions are packed: what counts is that they write
-  // contiguously.
-  bool otherFollows = true;
-  for (const Access &access : other.accesses) {
-    if (isContraction && !access.isWrite)
-      continue;
-    std::optional<int64_t> stride = getStride(access, otherLoop);
-    otherFollows &=
-        stride && (access.isWrite ? *stride == 1
-                                  : *stride >= 0 && *stride <= maxLaneStride);
-  }
-  if (otherFollows)
-    return 0;
-  uint64_t scalar = estimateCycles(statements);
-  uint64_t vector = estimateCycles(loops) / assumedLanes;
-  return vector == 0 ? 100 : saturatingMultiply(scalar, 100) / vector;
-}
-
-/// Size of a buffer, zero if not known.
-static uint64_t bytesOf(Value memref) {
-  auto type = dyn_cast<MemRefType>(memref.getType());
-  return type ? getBufferBytes(type).value_or(0) : 0;
-}
-
-/// Bytes of the buffers that a nest names.
-static uint64_t countBufferBytes(Nest &nest) {
-  llvm::SmallDenseSet<Value> counted;
-  uint64_t bytes = 0;
-  for (const Access &access : nest.accesses)
-    if (access.base && counted.insert(access.base).second)
-      bytes = saturatingAdd(bytes, bytesOf(access.base));
-  return bytes;
-}
-
-/// Bytes that flow from one nest to the other, or that both read, or write, in
-/// step.
-static uint64_t countSavedBytes(Nest &producer, Nest &consumer, unsigned depth,
-                                FusionCost &cost) {
-  uint64_t bytes = 0;
-  SmallVector<Value, 6> from = producer.ivs(depth), to = consumer.ivs(depth);
-  llvm::SmallDenseMap<Value, SmallVector<const Access *, 2>> byBase;
-  for (const Access &access : producer.accesses)
-    byBase[access.base].push_back(&access);
-  llvm::SmallDenseSet<Value> counted;
-  for (const Access &access : consumer.accesses) {
-    auto it = byBase.find(access.base);
-    if (it == byBase.end() || !access.isAffine() ||
-        counted.contains(access.base))
-      continue;
-    for (const Access *other : it->second) {
-      bool isFlow = other->isWrite != access.isWrite;
-      if (!isFlow && !moveAlike(*other, from, access, to))
-        continue;
-      cost.flows |= isFlow;
-      cost.sharesWritesOnly &= other->isWrite && access.isWrite;
-      if (counted.insert(access.base).second)
-        bytes = saturatingAdd(bytes, bytesOf(access.base));
-    }
-  }
-  return bytes;
-}
-
-/// True if nothing is computed: elements move, or are filled in.
-static bool onlyMoves(Nest &nest) {
-  return !nest.root
-              ->walk([](Operation *op) {
-                return isa<AffineForOp, AffineLoadOp, AffineStoreOp,
-                           AffineApplyOp, AffineYieldOp, arith::ConstantOp>(op)
-                           ? WalkResult::advance()
-                           : WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
-/// True if contractions inside the outermost `depth` loops lose nothing when
-/// what the producer moves is moved for each iteration of those: they are
-/// contractions there too, and what else they read, and would pack again, is
-/// little beside it. So is a convolution in small groups, of each group. What
-/// is bound once is packed once, in layouts that suit it, and stays as it is.
-static bool keepsContractions(Nest &producer, Nest &consumer, unsigned depth) {
-  if (!onlyMoves(producer) || consumer.getNumParallel() < depth)
-    return false;
-  llvm::SmallPtrSet<Value, 2> moved;
-  for (const Access &access : producer.accesses)
-    if (access.isWrite)
-      moved.insert(access.memref);
-  bool found = false;
-  for (AffineForOp loop : consumer.bodyAt(depth)->getOps<AffineForOp>()) {
-    Nest inner(loop);
-    if (!inner.getContraction())
-      continue;
-    found = true;
-    SmallVector<Access, 4> fromProducer, others;
-    for (const Access &access : inner.accesses)
-      if (!access.isWrite)
-        (moved.contains(access.memref) ? fromProducer : others)
-            .push_back(access);
-    llvm::erase_if(others, [&](const Access &read) {
-      return llvm::any_of(inner.accesses, [&](const Access &access) {
-        return access.isWrite && access.memref == read.memref;
-      });
-    });
-    if (llvm::any_of(others, [](const Access &access) {
-          return isConstantInput(access.memref);
-        }))
-      return false;
-    std::optional<uint64_t> bytes = getFootprintBytes(fromProducer, loop);
-    std::optional<uint64_t> again = getFootprintBytes(others, loop);
-    if (!bytes || !again || *again > *bytes / 4)
-      return false;
-  }
-  return found;
-}
-
-/// Iterations of parallel loops wherever they stand. Those inside of a loop
-/// that reduces, as the channels of a sum over images and places, are made
-/// parallel too; a few operations beside such a sum cost it less than to read a
-/// buffer, however many cores would have filled that.
-static uint64_t countInside(Nest &nest) {
-  uint64_t trips = 1;
-  for (AffineForOp loop : nest.band)
-    if (isPlainlyParallel(loop, nest.accesses))
-      trips = saturatingMultiply(trips, estimateTrips(loop));
-  return trips;
-}
-
-/// True if the write and the read name the same place in the same iteration of
-/// loops that run alike, another one in each.
-static bool meetInStep(const Access &write, ArrayRef<AffineForOp> from,
-                       const Access &read, ArrayRef<AffineForOp> to) {
-  if (from.size() != to.size() || write.memref != read.memref ||
-      !write.isAffine() || !read.isAffine() ||
-      write.map.getAffineMap() != read.map.getAffineMap())
-    return false;
-  IRMapping rename;
-  for (auto loops : llvm::zip_equal(from, to)) {
-    auto [a, b] = std::tuple<AffineForOp, AffineForOp>(loops);
-    Value iv = b.getInductionVar();
-    bool moves =
-        llvm::any_of(llvm::seq(read.map.getNumResults()),
-                     [&](unsigned d) { return read.map.isFunctionOf(d, iv); });
-    if (!moves || !haveEqualBounds(a, b, rename))
-      return false;
-    rename.map(a.getInductionVar(), iv);
-  }
-  return llvm::all_of_zip(
-      write.map.getOperands(), read.map.getOperands(),
-      [&](Value a, Value b) { return rename.lookupOrDefault(a) == b; });
-}
-
-/// True if the consumer's loops stand alone in each other and read each element
-/// in the iteration in which loops of the producer write it. They are fused in
-/// their turn, and no row waits in a buffer.
-static bool followsInStep(Nest &producer, Nest &consumer) {
-  if (holdsLoops(consumer.bodyAt(consumer.band.size())))
-    return false;
-  bool flows = false;
-  for (const Access &write : producer.accesses)
-    for (const Access &read : consumer.accesses) {
-      if (!write.isWrite || read.isWrite || write.base != read.base)
-        continue;
-      flows = true;
-      if (!meetInStep(write, getLoopsAround(write.op, producer.root), read,
-                      consumer.band))
-        return false;
-    }
-  return flows;
-}
-
-static FusionCost measure(Nest &producer, Nest &consumer, unsigned depth,
-                          uint64_t cacheBytes) {
-  FusionCost cost;
-  cost.accesses = producer.accesses.size() + consumer.accesses.size();
-  cost.operations = producer.getSize() + consumer.getSize();
-  cost.savedBytes = countSavedBytes(producer, consumer, depth, cost);
-  if (!cost.flows)
-    cost.smallerBytes =
-        std::min(countBufferBytes(producer), countBufferBytes(consumer));
-  unsigned parallelA = producer.getNumParallel();
-  unsigned parallelB = consumer.getNumParallel();
-  cost.parallelTrips =
-      producer.countTrips(std::min({parallelA, parallelB, depth}));
-  cost.parallelTripsBefore =
-      std::max(producer.countTrips(parallelA), consumer.countTrips(parallelB));
-  cost.workCycles =
-      saturatingAdd(producer.getCycles(), consumer.getCycles()) / assumedLanes;
-
-  Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
-  if (cost.flows && parallelA >= depth && !holdsLoops(from) &&
-      estimateCycles(from) < heavyCycles)
-    cost.parallelTrips = std::max(cost.parallelTrips, countInside(consumer));
-  std::optional<unsigned> contractionA = producer.getContraction();
-  std::optional<unsigned> contractionB = consumer.getContraction();
-  bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
-  if (contractionB && cost.flows &&
-      keepsContractions(producer, consumer, depth))
-    contractionB.reset();
-  // Tiling needs the loops around the reduction, all parallel, and nothing
-  // but straight code beside it.
-  if (contractionA)
-    cost.splitsContraction |=
-        *contractionA != depth || loopsB || parallelB < depth;
-  if (contractionB)
-    cost.splitsContraction |=
-        *contractionB != depth || loopsA || parallelA < depth;
-  std::optional<uint64_t> bytesA = 0, bytesB = 0;
-  if (loopsA && !contractionA)
-    bytesA = getInnerFootprint(from, cost.innerLoops);
-  if (loopsB && !contractionB)
-    bytesB = getInnerFootprint(to, cost.innerLoops);
-  if (bytesA && bytesB) {
-    cost.sliceBytes = *bytesA + *bytesB;
-    if (*cost.sliceBytes > cacheBytes && *bytesA <= cacheBytes && loopsA &&
-        followsInStep(producer, consumer))
-      cost.sliceBytes = bytesA;
-  } else {
-    cost.sliceBytes = std::nullopt;
-  }
-  AffineForOp last = producer.band[depth - 1],
-              merged = consumer.band[depth - 1];
-  cost.scattersWrites = cost.sharesWritesOnly && !loopsA && !loopsB;
-  if (!loopsA && !loopsB) {
-    // Both are innermost: one that does not move contiguously spoils the
-    // other, which matters if that one computes functions.
-    bool friendlyA = isContiguousIn(from, last);
-    bool friendlyB = isContiguousIn(to, merged);
-    if (friendlyA != friendlyB &&
-        estimateCycles(friendlyA ? from : to) >= heavyCycles)
-      cost.scalarPercent = 100;
-  } else if (loopsA != loopsB) {
-    cost.scalarPercent =
-        loopsA ? countScalarPercent(to, merged, producer, from, last,
-                                    contractionA.has_value())
-               : countScalarPercent(from, last, consumer, to, merged,
-                                    contractionB.has_value());
-  }
-  return cost;
 }
 
 //===----------------------------------------------------------------------===//
@@ -604,7 +295,7 @@ struct Counters {
 
 class NestFuser {
 public:
-  NestFuser(func::FuncOp function, const Limits &limits)
+  NestFuser(func::FuncOp function, const FusionLimits &limits)
       : function(function), limits(limits) {}
   void run();
   Counters counters;
@@ -624,14 +315,19 @@ private:
   bool tryInside(AffineForOp partner, AffineForOp loop);
   void findBound(NestGraph &graph);
   void fuseTopLevel(NestGraph &graph);
-  bool fuseWithAny(NestGraph &graph, NestNode &consumer, unsigned &fusedId);
+  bool fuseWithAny(NestGraph &graph, unsigned consumerId, unsigned &fusedId);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  /// Puts the consumer in the loops of a contraction that it reads the result
+  /// of, where the two can then be merged.
+  bool tryAlign(NestGraph &graph, unsigned producerId, unsigned consumerId);
+  /// Does so with all nests, when each is all that stands in its own loops.
+  void alignTopLevel(NestGraph &graph);
   void shrinkBuffers();
   Nest &nestOf(const NestNode &node);
   void decline(Operation *producer, Operation *consumer, const char *why);
 
   func::FuncOp function;
-  Limits limits;
+  FusionLimits limits;
   DependenceAnalysis dependences;
   /// Last nests that read, or wrote to, a base, for siblings.
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders, lastWriters;
@@ -677,8 +373,8 @@ unsigned NestFuser::chooseDepth(Nest &producer, Nest &consumer,
   for (unsigned depth = most; depth > 0; --depth) {
     why = whyOrderBreaks(producer, consumer, depth);
     if (!why) {
-      cost = measure(producer, consumer, depth, limits.cacheBytes);
-      why = judge(cost, limits);
+      cost = measureFusion(producer, consumer, depth, limits.cacheBytes);
+      why = judgeFusion(cost, limits);
     }
     if (!why)
       return depth;
@@ -812,20 +508,67 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
   return true;
 }
 
-bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
+bool NestFuser::tryAlign(NestGraph &graph, unsigned producerId,
+                         unsigned consumerId) {
+  NestNode &producer = *graph.getNode(producerId),
+           &consumer = *graph.getNode(consumerId);
+  Nest &theirs = nestOf(producer), &mine = nestOf(consumer);
+  std::optional<unsigned> depth = theirs.getContraction();
+  bool flows = llvm::any_of(consumer.reads, [&](Value base) {
+    return llvm::is_contained(producer.writes, base);
+  });
+  if (!depth || !flows || mine.getContraction() ||
+      !planMove(graph, producer, consumer))
+    return false;
+  // Operands of a product stay with it: rows are computed, and columns packed,
+  // block by block (polynest-fuse-blocks).
+  for (Value base : consumer.writes)
+    for (NestNode *reader : graph.readersOf(base))
+      if (reader->id != consumerId && !reader->isOpaque &&
+          nestOf(*reader).getContraction()) {
+        decline(producer.op, consumer.op, "a product reads what is stored");
+        return false;
+      }
+  AffineForOp aligned;
+  const char *why = alignLoops(theirs, mine, *depth, aligned);
+  if (!why && !aligned)
+    return false;
+  FusionCost cost;
+  if (!why) {
+    Nest nest(aligned);
+    if (chooseDepth(theirs, nest, cost, why) == *depth)
+      why = nullptr;
+    else
+      aligned.erase();
+  }
+  if (why) {
+    decline(producer.op, consumer.op, why);
+    return false;
+  }
+  remark(RemarkKind::Applied, consumer.op->getLoc(), passName,
+         "nest put in the loops of a product")
+      << arg("depth", *depth);
+  dependences.invalidate();
+  nests.erase(consumerId);
+  graph.replaceNode(consumerId, aligned);
+  refused.erase({producerId, consumerId});
+  return true;
+}
+
+bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
                             unsigned &fusedId) {
   // Producers first, the nearest first, then readers of the same data and
   // writers of other parts of a result.
   SmallVector<unsigned, maxCandidates> candidates;
   auto add = [&](unsigned id) {
     NestNode *node = graph.getNode(id);
-    if (node && !node->isOpaque && id != consumer.id &&
-        candidates.size() < maxCandidates && graph.precedes(id, consumer.id) &&
-        !refused.contains({id, consumer.id}) &&
+    if (node && !node->isOpaque && id != consumerId &&
+        candidates.size() < maxCandidates && graph.precedes(id, consumerId) &&
+        !refused.contains({id, consumerId}) &&
         !llvm::is_contained(candidates, id))
       candidates.push_back(id);
   };
-  SmallVector<NestEdge> edges = graph.edgesTo(consumer.id);
+  SmallVector<NestEdge> edges = graph.edgesTo(consumerId);
   for (const NestEdge &edge : llvm::reverse(edges))
     if (edge.base && edge.kind == EdgeKind::Flow)
       add(edge.source);
@@ -835,24 +578,24 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
         for (unsigned id : llvm::reverse(it->second))
           add(id);
   };
-  addSiblings(consumer.reads, lastReaders);
-  addSiblings(consumer.writes, lastWriters);
+  addSiblings(graph.getNode(consumerId)->reads, lastReaders);
+  addSiblings(graph.getNode(consumerId)->writes, lastWriters);
   if (candidates.empty())
     return false;
 
-  Nest &mine = nestOf(consumer);
   for (unsigned id : candidates) {
-    NestNode &producer = *graph.getNode(id);
-    Nest &theirs = nestOf(producer);
-    FusionCost cost;
-    const char *why = nullptr;
     bool isBound = bound.contains(id);
-    if (isBound != bound.contains(consumer.id)) {
-      decline(producer.op, consumer.op,
+    if (isBound != bound.contains(consumerId)) {
+      decline(graph.getNode(id)->op, graph.getNode(consumerId)->op,
               "one of the two runs once, when constants are bound");
-      refused.insert({id, consumer.id});
+      refused.insert({id, consumerId});
       continue;
     }
+    NestNode &producer = *graph.getNode(id),
+             &consumer = *graph.getNode(consumerId);
+    FusionCost cost;
+    const char *why = nullptr;
+    Nest &theirs = nestOf(producer), &mine = nestOf(consumer);
     unsigned depth = chooseDepth(theirs, mine, cost, why);
     bool isFull =
         depth && depth == theirs.band.size() && depth == mine.band.size();
@@ -877,7 +620,6 @@ bool NestFuser::fuseWithAny(NestGraph &graph, NestNode &consumer,
     applyMove(*move, graph, producer, consumer);
     merge(theirs, mine, depth);
     AffineForOp fused = mine.root;
-    unsigned consumerId = consumer.id;
     NestNode *node = graph.fuseNodes(id, consumerId, fused);
     fusedId = node ? node->id : ~0u;
     if (node && isBound)
@@ -936,7 +678,7 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
       order.push_back(node->id);
   for (unsigned id : order) {
     NestNode *node = graph.getNode(id);
-    while (node && fuseWithAny(graph, *node, id))
+    while (node && fuseWithAny(graph, id, id))
       node = graph.getNode(id);
     if (!node)
       continue;
@@ -953,6 +695,28 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
     };
     remember(node->reads, lastReaders);
     remember(node->writes, lastWriters);
+  }
+}
+
+void NestFuser::alignTopLevel(NestGraph &graph) {
+  SmallVector<unsigned> order;
+  for (NestNode *node : graph.nodes())
+    if (!node->isOpaque)
+      order.push_back(node->id);
+  for (unsigned id : order) {
+    if (!graph.getNode(id))
+      continue;
+    SmallVector<unsigned, 4> producers;
+    for (const NestEdge &edge : graph.edgesTo(id))
+      if (edge.base && edge.kind == EdgeKind::Flow &&
+          !graph.getNode(edge.source)->isOpaque &&
+          bound.contains(edge.source) == bound.contains(id))
+        producers.push_back(edge.source);
+    bool isAligned = llvm::any_of(producers, [&](unsigned producer) {
+      return tryAlign(graph, producer, id);
+    });
+    while (isAligned && graph.getNode(id) && fuseWithAny(graph, id, id))
+      ;
   }
 }
 
@@ -996,6 +760,7 @@ void NestFuser::run() {
         });
   NestGraph graph(function);
   fuseTopLevel(graph);
+  alignTopLevel(graph);
   for (memref::AllocOp alloc : unused)
     alloc.erase();
   counters.erased = unused.size();
@@ -1027,13 +792,13 @@ struct FuseNestsPass : impl::FuseNestsBase<FuseNestsPass> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    Limits limits{maxRedundantComputePercent,
-                  uint64_t(cacheSizeKib) * 1024,
-                  uint64_t(stackLimitKib) * 1024,
-                  minParallelTrips,
-                  /*smallWorkCycles=*/60000,
-                  maxFusedAccesses,
-                  maxFusedOperations};
+    FusionLimits limits{maxRedundantComputePercent,
+                        uint64_t(cacheSizeKib) * 1024,
+                        uint64_t(stackLimitKib) * 1024,
+                        minParallelTrips,
+                        /*smallWorkCycles=*/60000,
+                        maxFusedAccesses,
+                        maxFusedOperations};
     NestFuser fuser(getOperation(), limits);
     fuser.run();
     numApplied += fuser.counters.applied;

@@ -71,14 +71,20 @@ static bool addLinear(Linear &form, AffineExpr expr, int64_t factor,
   return addLinear(form, binary.getLHS(), factor, operands, numDims);
 }
 
-/// Index `d` as a linear form; none if it has divisions or products.
-static std::optional<Linear> getLinear(const Access &access, unsigned d) {
+/// An expression over the access's operands as a linear form; none if it has
+/// divisions or products.
+static std::optional<Linear> getLinear(const Access &access, AffineExpr expr) {
   Linear form;
-  if (!addLinear(form, access.map.getAffineMap().getResult(d), 1,
-                 access.map.getOperands(), access.map.getNumDims()))
+  if (!addLinear(form, expr, 1, access.map.getOperands(),
+                 access.map.getNumDims()))
     return std::nullopt;
   llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
   return form;
+}
+
+/// Index `d` likewise.
+static std::optional<Linear> getLinear(const Access &access, unsigned d) {
+  return getLinear(access, access.map.getAffineMap().getResult(d));
 }
 
 static bool isDefinedInside(Value value, Operation *root) {
@@ -123,6 +129,44 @@ static bool haveEqualTerms(const Linear &a, const Linear &b) {
          });
 }
 
+/// Pairs of expressions that are equal where two accesses meet: their indices,
+/// and what these are the parts of. e mod c and e floordiv c together name e.
+static SmallVector<std::pair<AffineExpr, AffineExpr>, 4>
+getEqualPairs(const Access &a, const Access &b) {
+  SmallVector<std::pair<AffineExpr, AffineExpr>, 4> pairs;
+  for (unsigned d = 0, e = a.map.getNumResults(); d != e; ++d)
+    if (a.extent[d] == 1 && b.extent[d] == 1)
+      pairs.emplace_back(a.map.getAffineMap().getResult(d),
+                         b.map.getAffineMap().getResult(d));
+  auto getRest = [](AffineExpr expr) {
+    auto rest = dyn_cast<AffineBinaryOpExpr>(expr);
+    return rest && rest.getKind() == AffineExprKind::Mod &&
+                   isa<AffineConstantExpr>(rest.getRHS())
+               ? rest
+               : AffineBinaryOpExpr(nullptr);
+  };
+  // Each rest is joined once.
+  SmallVector<bool, 8> isDone;
+  for (bool changed = true; changed;) {
+    changed = false;
+    isDone.resize(pairs.size());
+    for (unsigned i = 0; i != isDone.size(); ++i) {
+      AffineBinaryOpExpr x = getRest(pairs[i].first);
+      AffineBinaryOpExpr y = getRest(pairs[i].second);
+      if (isDone[i] || !x || !y || x.getRHS() != y.getRHS())
+        continue;
+      int64_t divisor = cast<AffineConstantExpr>(x.getRHS()).getValue();
+      std::pair quotients(divideIndex(x.getLHS(), divisor),
+                          divideIndex(y.getLHS(), divisor));
+      if (!llvm::is_contained(pairs, quotients))
+        continue;
+      pairs.emplace_back(x.getLHS(), y.getLHS());
+      isDone[i] = changed = true;
+    }
+  }
+  return pairs;
+}
+
 bool mayWrite(ArrayRef<Access> accesses, Value memref) {
   return llvm::any_of(accesses, [&](const Access &access) {
     return access.isWrite &&
@@ -142,10 +186,8 @@ bool meetOnlyInStep(const Access &a, ArrayRef<Value> ivsA, Operation *rootA,
     SmallVector<int64_t, 6> coefficients;
   };
   SmallVector<Equation, 4> equations;
-  for (unsigned d = 0, e = a.map.getNumResults(); d != e; ++d) {
-    if (a.extent[d] != 1 || b.extent[d] != 1)
-      continue;
-    std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+  for (auto [exprA, exprB] : getEqualPairs(a, b)) {
+    std::optional<Linear> x = getLinear(a, exprA), y = getLinear(b, exprB);
     SmallVector<int64_t, 6> first, second;
     Linear restA, restB;
     if (!x || !y || !splitTerms(*x, ivsA, rootA, first, restA) ||
@@ -674,6 +716,18 @@ SmallVector<int64_t, 8> getCoefficients(const AffineValueMap &map,
       flat.size() != indices.getNumInputs() + 1)
     return {};
   return flat;
+}
+
+AffineExpr divideIndex(AffineExpr expr, int64_t divisor) {
+  auto inner = dyn_cast<AffineBinaryOpExpr>(expr);
+  auto constant = inner && inner.getKind() == AffineExprKind::FloorDiv
+                      ? dyn_cast<AffineConstantExpr>(inner.getRHS())
+                      : AffineConstantExpr();
+  int64_t product;
+  if (constant && constant.getValue() > 0 &&
+      !llvm::MulOverflow(constant.getValue(), divisor, product))
+    return inner.getLHS().floorDiv(product);
+  return expr.floorDiv(divisor);
 }
 
 bool addsLoops(const Access &access) {

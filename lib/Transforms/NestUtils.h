@@ -120,6 +120,10 @@ getLoopsAround(mlir::Operation *op, mlir::Operation *root);
 llvm::SmallVector<int64_t, 8>
 getCoefficients(const mlir::affine::AffineValueMap &map, unsigned result);
 
+/// `expr` floordiv `divisor`, which is positive; of a quotient that is one of
+/// what was divided.
+mlir::AffineExpr divideIndex(mlir::AffineExpr expr, int64_t divisor);
+
 /// True if an index of the access adds loops, so that windows of what it
 /// touches overlap.
 bool addsLoops(const Access &access);
