@@ -278,6 +278,33 @@ def EliminateBuffers
   ];
 }
 
+def TrimBuffers : Pass<"polynest-trim-buffers", "mlir::func::FuncOp"> {
+  let summary = "Compute only what is read of a buffer";
+  let description = [{
+    A private buffer of which an eighth of a dimension or more is never read, such
+    as a slice of a product, is cut to what is read, and so are the loops that fill
+    it; then what these read in their turn. One that holds a product of which nests
+    read parts along its rows, such as a chunk, becomes a buffer for each part, with
+    a product of its own.
+
+    Before: `for i, j < 1024 { T[i, j] = f(X[i, j]) }  for i, j < 100 { R[i, j] = T[i, j + 8] }`
+    After:  `for i, j < 100 { T[i, j] = f(X[i, j + 8]) }  for i, j < 100 { R[i, j] = T[i, j] }`
+
+    Legal if all accesses are affine and the loops that are cut store nothing but
+    the buffer, at an index that is their variable and a constant. Declines where
+    ranges or bounds are not constant and where less than an eighth is not read;
+    parts where nests that read them have loops inside, where they are no whole
+    lines of a cache or less than 512 bytes of a row, and where the operand that all
+    parts share is not read in place, along the reduction.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Dimensions cut to what is read">,
+    Statistic<"numDeclined", "num-declined", "Dimensions that stay">,
+    Statistic<"numSplit", "num-split", "Buffers that became several">
+  ];
+}
+
 def FoldViews : Pass<"polynest-fold-views", "mlir::func::FuncOp"> {
   let summary = "Fold views into the maps of the accesses through them";
   let description = [{
@@ -643,7 +670,10 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     where that is too much, allocated in the loop. Where loops do not line up, the
     producer's expression takes the place of the consumer's loads, in operands of
     products too, where passes behind evaluate each element once (they pack it) or
-    a few times. Loops that run once are replaced by their bodies first.
+    a few times; and a nest that reads a product in parts of its rows and columns, or
+    turned, runs in the loops of the product, its own loops quotients and rests of
+    these, where what it stores lies in whole cache lines and no other product reads
+    it. Loops that run once are replaced by their bodies first.
 
     A nest that constant inputs (`polynest.constant`) alone decide, and that
     writes no more than it reads, is fused with its like only: it is to run once,
