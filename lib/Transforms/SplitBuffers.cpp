@@ -65,7 +65,7 @@ static constexpr unsigned mostParts = 16, mostHeavyPieces = 4;
 static constexpr unsigned mostNests = 64;
 /// Operations that cutting may add to a function of none, and those for each
 /// that there is.
-static constexpr unsigned fewOperations = 4096, operationsEach = 4;
+static constexpr unsigned fewOperations = 4096, operationsEach = 1;
 /// Smaller results are filled as fast as one can ask for less.
 static constexpr int64_t leastFilledBytes = 8192;
 /// A part with shorter rows has no vectors; a few such elements do not count.

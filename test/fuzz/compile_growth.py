@@ -142,12 +142,44 @@ def print_chains(operations: int, chains: int,
     )
 
 
+def print_moves(operations: int) -> str:
+    """Differences of tensors and what they are rolled by, then what is left of
+    them padded: buffers of several parts, whose seams meet those before."""
+    body, value, type = [], "%x", "tensor<12x40xf32>"
+    for k in range(operations // 2):
+        shift = k % 5 + 1
+        rest, cut = f"tensor<12x{40 - shift}xf32>", f"tensor<12x{shift}xf32>"
+        body.append(f"""
+  %s{k} = tensor.extract_slice {value}[0, {shift}] [12, {40 - shift}] [1, 1]
+      : {type} to {rest}""")
+        if k % 2:
+            body.append(f"""
+  %v{k} = tensor.pad %s{k} low[0, 1] high[0, {shift - 1}] {{
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  }} : {rest} to {type}""")
+        else:
+            body.append(f"""
+  %t{k} = tensor.extract_slice {value}[0, 0] [12, {shift}] [1, 1]
+      : {type} to {cut}
+  %c{k} = tensor.concat dim(1) %s{k}, %t{k} : ({rest}, {cut}) -> {type}
+  %v{k} = arith.subf {value}, %c{k} : {type}""")
+        value = f"%v{k}"
+    return (
+        f"func.func @f(%x: {type}) -> {type} {{\n"
+        "  %z = arith.constant 0.0 : f32"
+        + "".join(body)
+        + f"\n  return {value} : {type}\n}}\n"
+    )
+
+
 PROGRAMS = {
     "in a chain": lambda n: print_program(n, False),
     "each for itself": lambda n: print_program(n, True),
     "one chain of operations": lambda n: print_chains(n, 1),
     "twenty chains of operations": lambda n: print_chains(n, 20),
     "arithmetic operations": lambda n: print_chains(n, 1, True),
+    "operations that roll and pad": print_moves,
 }
 
 
