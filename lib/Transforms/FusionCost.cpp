@@ -3,6 +3,7 @@
 
 #include "Transforms/FusionCost.h"
 
+#include "Analysis/Aliasing.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseMap.h"
@@ -20,6 +21,8 @@ const char *judgeFusion(const FusionCost &cost, const FusionLimits &limits) {
     return "few data are shared";
   if (cost.scattersWrites)
     return "parts of a result are written one after the other";
+  if (cost.writesAcrossRows)
+    return "rows would be written across those of the result";
   if (cost.accesses > limits.accesses || cost.operations > limits.operations)
     return "the fused nest would be too large";
   if (cost.splitsContraction)
@@ -35,6 +38,11 @@ const char *judgeFusion(const FusionCost &cost, const FusionLimits &limits) {
     return "vectors would be lost";
   return nullptr;
 }
+
+/// Elements that one iteration may write to as many rows, and from which stride
+/// on elements lie in rows of their own (a cache line apart, or more).
+static constexpr uint64_t leastAcross = 64;
+static constexpr int64_t leastRowStride = 16;
 
 /// Percent of the merged iteration's cycles that operations take which ran as
 /// vectors and would not any more. `statements` is the body without inner
@@ -214,6 +222,37 @@ static bool followsInStep(Nest &producer, Nest &consumer) {
   return flows;
 }
 
+/// True if the consumer would go across rows of its results with each iteration
+/// of the merged loop, along which it writes in order alone, and nothing could
+/// run in lanes along that loop: the producer reads across it.
+static bool writesAcrossRows(Nest &producer, AffineForOp last, Nest &consumer,
+                             AffineForOp merged) {
+  auto goesAcross = [&](const Access &access) {
+    if (!access.isWrite || !access.isAffine() ||
+        getStride(access, merged) != int64_t(1))
+      return false;
+    uint64_t elements = 1;
+    SmallVector<AffineForOp, 6> loops = getLoopsAround(access.op, merged);
+    for (AffineForOp loop : ArrayRef(loops).drop_front()) {
+      std::optional<int64_t> stride = getStride(access, loop);
+      if (stride == int64_t(0))
+        continue;
+      if (stride && std::abs(*stride) < leastRowStride)
+        return false;
+      elements = saturatingMultiply(elements, estimateTrips(loop));
+    }
+    return elements >= leastAcross;
+  };
+  auto readsAcross = [&](const Access &access) {
+    std::optional<int64_t> stride = getStride(access, last);
+    return !access.isWrite && access.isAffine() &&
+           !isPrivateAllocation(access.base) && stride &&
+           std::abs(*stride) >= leastRowStride;
+  };
+  return llvm::any_of(consumer.accesses, goesAcross) &&
+         llvm::any_of(producer.accesses, readsAcross);
+}
+
 FusionCost measureFusion(Nest &producer, Nest &consumer, unsigned depth,
                          uint64_t cacheBytes) {
   FusionCost cost;
@@ -274,7 +313,10 @@ FusionCost measureFusion(Nest &producer, Nest &consumer, unsigned depth,
     if (friendlyA != friendlyB &&
         estimateCycles(friendlyA ? from : to) >= heavyCycles)
       cost.scalarPercent = 100;
-  } else if (loopsA != loopsB) {
+  } else if (loopsA && loopsB) {
+    cost.writesAcrossRows = !contractionA && !contractionB &&
+                            writesAcrossRows(producer, last, consumer, merged);
+  } else {
     cost.scalarPercent =
         loopsA ? countScalarPercent(to, merged, producer, from, last,
                                     contractionA.has_value())

@@ -42,6 +42,8 @@ struct FusionCost {
   uint64_t smallerBytes = 0;
   /// Each iteration would write to several rows and compute nothing in loops.
   bool scattersWrites = false;
+  /// Each iteration would write elements that are rows of a result apart.
+  bool writesAcrossRows = false;
 };
 
 /// What merging the outermost `depth` loops of the two means.
