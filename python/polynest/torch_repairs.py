@@ -18,6 +18,11 @@ allocated by eager and passed in, in each call.
 Numbers in the place of tensors: where they come first, torch-mlir makes f32
 tensors of them, which rounds those that meet f64; beside u8 it crashes.
 
+Sizes that are known from guards: PyTorch follows what s == 2 says of s // 2, not
+what s // 2 == 1 says, and goes on with the expression, while it broadcasts the
+dimension. To torch-mlir a size that is not a number is never that of a dimension
+to be broadcast.
+
 Bytes without sign: see torch_unsigned.py.
 
 Tensors of one value and numbers of another type: see torch_constants.py.
@@ -31,6 +36,10 @@ from typing import Any, Callable
 
 import torch
 import torch.fx
+from torch._subclasses.fake_tensor import (
+    FakeTensor,
+    unset_fake_temporarily,
+)
 
 from polynest.torch_constants import fold_constants, type_operands
 from polynest.torch_unsigned import widen_bytes
@@ -272,8 +281,113 @@ def fill_plainly(graph: torch.fx.Graph) -> None:
                 graph.erase_node(like)
 
 
+class _KnownSizes:
+    """What guards and ranges say of the sizes that depend on an environment's
+    symbols. Asking adds no guard."""
+
+    def __init__(self, environment: Any) -> None:
+        import sympy
+
+        self.environment = environment
+        self.numbers: dict[Any, Any] = {}
+        self.found: dict[Any, Any] = {}
+        conditions = [guard.expr for guard in environment.guards]
+        while conditions:
+            condition = conditions.pop()
+            if isinstance(condition, sympy.And):
+                conditions.extend(condition.args)
+            if not isinstance(condition, sympy.Eq):
+                continue
+            for size, number in (condition.args, condition.args[::-1]):
+                if not number.is_Integer:
+                    continue
+                # Nodes have the first form, guards may have either.
+                for form in (environment.replace, environment.simplify):
+                    if not form(size).is_number:
+                        self.numbers[form(size)] = number
+
+    def expression(self, asked: Any) -> Any:
+        """What is left of an expression with the numbers in it."""
+        found = self.found.get(asked)
+        if found is None:
+            found = self.environment.replace(asked.xreplace(self.numbers))
+            bounds = self.environment.bound_sympy(found)
+            if bounds.is_singleton() and bounds.lower.is_Integer:
+                found = bounds.lower
+            self.found[asked] = found
+        return found
+
+    def size(self, size: Any) -> Any:
+        if not isinstance(size, torch.SymInt):
+            return size
+        asked = size.node.expr
+        found = self.expression(asked)
+        if found == asked and not found.is_Integer:
+            return size
+        return self.environment.create_symintnode(found, hint=size.node.hint)
+
+    def value(self, value: Any) -> Any:
+        """The value of a node, itself where nothing more is known of it."""
+        if isinstance(value, torch.SymInt):
+            return self.size(value)
+        if isinstance(value, (list, tuple)):
+            inner = [self.value(v) for v in value]
+            if all(map(operator.is_, inner, value)):
+                return value
+            return inner if isinstance(value, list) else tuple(inner)
+        if (
+            type(value) is not FakeTensor
+            or value.layout != torch.strided
+            or value.is_conj()
+            or value.is_neg()
+        ):
+            return value
+        before = [*value.shape, *value.stride()]
+        after = [self.size(n) for n in before]
+        if all(map(operator.is_, after, before)):
+            return value
+        with unset_fake_temporarily(), torch._C._DisablePythonDispatcher():
+            inner = torch.empty_strided(
+                after[: value.dim()],
+                after[value.dim() :],
+                dtype=value.dtype,
+                device="meta",
+                requires_grad=value.requires_grad,
+            )
+        return FakeTensor(value.fake_mode, inner, value.device)
+
+
+def _environment(value: Any) -> Any:
+    """That of the first symbol among the sizes of a node's value."""
+    if isinstance(value, torch.SymInt):
+        return value.node.shape_env
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+        value = (*value.shape, *value.stride())
+    if not isinstance(value, (list, tuple)):
+        return None
+    return next(filter(None, map(_environment, value)), None)
+
+
+def settle_sizes(graph: torch.fx.Graph) -> None:
+    """Puts numbers in the place of sizes that are known to be these."""
+    known: _KnownSizes | None = None
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        if known is None:
+            environment = _environment(value)
+            if environment is None:
+                continue
+            known = _KnownSizes(environment)
+        settled = known.value(value)
+        if settled is not value:
+            node.meta["val"] = settled
+            # Has the sizes too, and torch-mlir's importer prefers it.
+            node.meta.pop("tensor_meta", None)
+
+
 def repair(graph: torch.fx.Graph) -> None:
     """Applies every repair of this file to a graph with fake tensors."""
+    settle_sizes(graph)
     widen_bytes(graph)
     type_numbers(graph)
     compare_with_self(graph)

@@ -589,6 +589,61 @@ def test_chunks_of_dynamic_sizes():
     assert run(ours, sizes) == run(nothing, sizes) <= 2
 
 
+# Functions with a computed size that is 1 where it is broadcast, and numbers of
+# rows, with some of which it is not: they make another graph.
+SIZES_OF_ONE = {
+    "slice": (lambda x: x[: x.shape[0] // 2] - x, (2, 3)),
+    "rest": (lambda x: x[x.shape[0] // 2 :] * x, (2,)),
+    "chunk": (lambda x: x.chunk(3)[0] - torch.ones(4, 16), (2, 12, 3, 11)),
+    "last chunk": (lambda x: x.chunk(2)[-1] * x, (2, 3)),
+    "split": (lambda x: [p * x for p in x.split(x.shape[0] // 2)], (2,)),
+    "reshape": (lambda x: x.chunk(3)[0].reshape(-1, 1) - x.chunk(3)[0], (2, 3)),
+    "divided": (lambda x: x.view(2, -1, 16) * x, (2,)),
+    "parts": (
+        lambda x: x.view(2, -1, 16)[:, : x.shape[0] // 2].exp() + x[None], (2,)
+    ),
+    "expand": (lambda x: x[: x.shape[0] // 2].expand(7, -1) * 2, (2, 3)),
+    "full": (lambda x: x + x.new_full((x.shape[0] // 3, 1), 2.0), (3, 4, 5)),
+    "product": (
+        lambda x: x[: x.shape[0] // 2, None] @ torch.ones(4, 16, 5), (2, 8, 3)
+    ),
+    "extremes": (lambda x: x[: x.shape[0] // 2].max(1, True)[0] - x, (2, 3)),
+    "written": (lambda x: x.clone().add_(x[: x.shape[0] // 2]), (2, 3)),
+    "size": (lambda x: (x[: x.shape[0] // 2] - x, x.shape[0] // 2), (2, 3)),
+    "range": (
+        lambda x: x if x.shape[0] > 3 else x[: x.shape[0] // 2] - x, (2, 3, 5)
+    ),
+    "eager": (
+        lambda x: torch.linalg.svdvals(x[: x.shape[0] // 2])
+        + x[: x.shape[0] // 2] - x,
+        (2, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZES_OF_ONE)
+def test_computed_sizes_of_one(name):
+    function, rows = SIZES_OF_ONE[name]
+    g = compiled(function, dynamic=True)
+    with torch.no_grad():
+        for n in rows:
+            x = torch.randn(n, 16)
+            have, want = leaves(g(x)), leaves(function(x))
+            same(have, want)
+            for h, w in zip(have, want):
+                assert w is h or type(w) is int or h.stride() == w.stride()
+    left = torch_backend.explain_fallbacks()
+    assert bool(left) == (name == "eager"), torch_backend.report()
+    for n in rows:
+        x = torch.randn(n, 16, requires_grad=True)
+        gradients = []
+        for f in (g, function):
+            results = [r for r in leaves(f(x)) if type(r) is not int]
+            total = sum((r * r).sum() for r in results)
+            gradients += torch.autograd.grad(total, x)
+        same(*gradients)
+
+
 def test_dynamic_matmul():
     g = compiled(lambda a, b: torch.relu(a @ b) + 1, dynamic=True)
     with torch.no_grad():
