@@ -206,7 +206,7 @@ static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
   for (AffineExpr result : map.getResults()) {
     SmallVector<int64_t> zero(type.getRank(), 0), last;
     for (int64_t size : type.getShape())
-      last.push_back(std::max<int64_t>(size - 1, 0));
+      last.push_back(std::max<int64_t>(size, 1) - 1);
     // Linear in each dimension: the ends are at corners.
     IndexRange range{0, 0};
     auto evaluate = [&](ArrayRef<int64_t> point) {
