@@ -394,6 +394,12 @@ SmallVector<Search, 1> findSearches(AffineForOp loop) {
   return searches;
 }
 
+bool isSearched(ArrayRef<Search> searches, unsigned number) {
+  return llvm::any_of(searches, [&](const Search &search) {
+    return search.value == number || search.place == number;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
@@ -447,6 +453,25 @@ Value emitBetter(OpBuilder &builder, Location loc, const Search &search,
   return search.isNegated ? emitNot(builder, loc, condition) : condition;
 }
 
+/// Of `a` and `b` the latter where `take` is true.
+static Found emitTaken(OpBuilder &builder, Location loc, const Search &search,
+                       Value take, Found a, Found b) {
+  Found best;
+  best.value =
+      search.kind
+          ? arith::getReductionOp(*search.kind, builder, loc, a.value, b.value)
+          : arith::SelectOp::create(builder, loc, take, b.value, a.value)
+                .getResult();
+  best.place = arith::SelectOp::create(builder, loc, take, b.place, a.place);
+  return best;
+}
+
+Found emitNext(OpBuilder &builder, Location loc, const Search &search,
+               Found soFar, Found next) {
+  Value take = emitBetter(builder, loc, search, next.value, soFar.value);
+  return emitTaken(builder, loc, search, take, soFar, next);
+}
+
 Found emitChoice(OpBuilder &builder, Location loc, const Search &search,
                  Found a, Found b) {
   Value takesB = emitBetter(builder, loc, search, b.value, a.value);
@@ -470,14 +495,7 @@ Found emitChoice(OpBuilder &builder, Location loc, const Search &search,
                              compare(Predicate::sgt)));
   }
   Value take = arith::OrIOp::create(builder, loc, alone, neither);
-  Found best;
-  best.value =
-      search.kind
-          ? arith::getReductionOp(*search.kind, builder, loc, a.value, b.value)
-          : arith::SelectOp::create(builder, loc, take, b.value, a.value)
-                .getResult();
-  best.place = arith::SelectOp::create(builder, loc, take, b.place, a.place);
-  return best;
+  return emitTaken(builder, loc, search, take, a, b);
 }
 
 } // namespace polynest

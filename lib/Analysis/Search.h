@@ -63,6 +63,9 @@ std::optional<Search> matchSearch(mlir::affine::AffineForOp loop,
 /// All of them, one for each place.
 llvm::SmallVector<Search, 1> findSearches(mlir::affine::AffineForOp loop);
 
+/// True if the iter_args value of that number is the value or the place of one.
+bool isSearched(llvm::ArrayRef<Search> searches, unsigned number);
+
 /// Whether `candidate` is better than `best`, scalars or vectors.
 mlir::Value emitBetter(mlir::OpBuilder &builder, mlir::Location loc,
                        const Search &search, mlir::Value candidate,
@@ -73,7 +76,11 @@ struct Found {
   mlir::Value value, place;
 };
 
-/// What is found of two parts, scalars or vectors, whichever of them is first.
+/// What is found of a part and the one behind it, scalars or vectors.
+Found emitNext(mlir::OpBuilder &builder, mlir::Location loc,
+               const Search &search, Found soFar, Found next);
+
+/// The same of two parts, whichever of them is first.
 Found emitChoice(mlir::OpBuilder &builder, mlir::Location loc,
                  const Search &search, Found a, Found b);
 

@@ -64,12 +64,6 @@ struct Decision {
   SmallVector<Reduction, 2> reductions;
   SmallVector<Search, 1> searches;
   int64_t part = 0;
-
-  bool isSearched(unsigned value) const {
-    return llvm::any_of(searches, [&](const Search &search) {
-      return search.value == value || search.place == value;
-    });
-  }
 };
 } // namespace
 
@@ -120,22 +114,6 @@ static int64_t choosePart(AffineForOp loop) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
-/// What has been found in parts so far, with the next one: of equals the later
-/// one comes last.
-static Found emitNext(OpBuilder &builder, Location loc, const Search &search,
-                      Found soFar, Found next) {
-  Value better = emitBetter(builder, loc, search, next.value, soFar.value);
-  Found found;
-  found.value = search.kind ? arith::getReductionOp(*search.kind, builder, loc,
-                                                    soFar.value, next.value)
-                            : arith::SelectOp::create(builder, loc, better,
-                                                      next.value, soFar.value)
-                                  .getResult();
-  found.place =
-      arith::SelectOp::create(builder, loc, better, next.place, soFar.place);
-  return found;
-}
-
 static void splitReduction(const Decision &decision) {
   AffineForOp loop = decision.loop;
   ArrayRef<Reduction> reductions = decision.reductions;
@@ -150,7 +128,7 @@ static void splitReduction(const Decision &decision) {
   for (auto [i, init] : llvm::enumerate(inits)) {
     const Reduction &reduction = reductions[i];
     neutrals.push_back(
-        decision.isSearched(i) || isIdempotent(reduction.kind)
+        isSearched(decision.searches, i) || isIdempotent(reduction.kind)
             ? init
             : arith::ConstantOp::create(
                   builder, loc, getNeutral(reduction.kind, init.getType()))

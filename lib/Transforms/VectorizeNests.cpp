@@ -134,9 +134,7 @@ static bool matchReductions(AffineForOp loop, LaneFacts &facts) {
   for (unsigned i = 0, e = loop.getNumResults(); i < e; ++i) {
     if (!VectorType::isValidElementType(loop.getResult(i).getType()))
       return false;
-    if (llvm::any_of(facts.searches, [&](const Search &search) {
-          return search.value == i || search.place == i;
-        })) {
+    if (isSearched(facts.searches, i)) {
       facts.reductions.emplace_back().iterArg = i;
       continue;
     }

@@ -1635,15 +1635,10 @@ void vectorizeLoop(const VectorPlan &plan) {
   // One vector a reduction while stages are wide; null before the first.
   SmallVector<Value> wide(scalars.size());
   const LaneFacts &facts = plan.facts;
-  auto isSearched = [&](const Reduction &reduction) {
-    return llvm::any_of(facts.searches, [&](const Search &search) {
-      return search.value == reduction.iterArg ||
-             search.place == reduction.iterArg;
-    });
-  };
   // Lanes of which each began as the loop does hold all that it would.
   auto beginAlike = [&](const Reduction &reduction) {
-    return isSearched(reduction) || isIdempotent(reduction.kind);
+    return isSearched(facts.searches, *reduction.iterArg) ||
+           isIdempotent(reduction.kind);
   };
   auto finish = [&]() {
     SmallVector<Value> lanes;
@@ -1720,7 +1715,7 @@ void vectorizeLoop(const VectorPlan &plan) {
       if (facts.scans.contains(facts.reductions[r].combiner))
         scalars[r] = vector::ExtractOp::create(builder, loc, partsOf(r).front(),
                                                int64_t(0));
-      else if (!isSearched(facts.reductions[r]))
+      else if (!isSearched(facts.searches, r))
         wide[r] = foldPairwise<Value>(
             llvm::to_vector_of<Value>(partsOf(r)), [&](Value a, Value b) {
               return arith::getReductionOp(facts.reductions[r].kind, builder,
