@@ -274,6 +274,23 @@ static std::optional<arith::AtomicRMWKind> getKind(Operation *op,
   return std::nullopt;
 }
 
+bool ascends(AffineExpr place, const AffineValueBuilder &values,
+             AffineForOp loop) {
+  SmallVector<Value> operands = values.getOperands();
+  AffineExpr next = place;
+  for (unsigned d = 0; d < values.getNumDims(); ++d) {
+    if (operands[d] == loop.getInductionVar()) {
+      AffineExpr dim = getAffineDimExpr(d, loop.getContext());
+      next = place.replace(dim, dim + loop.getStepAsInt());
+    } else if (loop->isAncestor(operands[d].getParentBlock()->getParentOp())) {
+      return false;
+    }
+  }
+  auto gain = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
+      next - place, values.getNumDims(), values.getNumSymbols()));
+  return gain && gain.getValue() > 0;
+}
+
 /// Where the index stands in the first iteration at least, if it ascends with
 /// the loop.
 static std::optional<IntegerRange> getAscent(Value index, AffineForOp loop) {
@@ -288,24 +305,11 @@ static std::optional<IntegerRange> getAscent(Value index, AffineForOp loop) {
     wide = cast.getIn();
   }
   std::optional<AffineExpr> expr = values.express(wide);
-  if (!expr)
+  if (!expr || !ascends(*expr, values, loop))
     return std::nullopt;
-  SmallVector<Value> operands = values.getOperands();
-  AffineExpr next = *expr;
-  for (unsigned d = 0; d < values.getNumDims(); ++d) {
-    if (operands[d] == loop.getInductionVar()) {
-      AffineExpr dim = getAffineDimExpr(d, loop.getContext());
-      next = expr->replace(dim, dim + loop.getStepAsInt());
-    } else if (loop->isAncestor(operands[d].getParentBlock()->getParentOp())) {
-      return std::nullopt;
-    }
-  }
-  auto gain = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
-      next - *expr, values.getNumDims(), values.getNumSymbols()));
   IntegerRange range = values.rangeOf(*expr);
-  if (!gain || gain.getValue() <= 0 ||
-      (isNarrow &&
-       (!range.isBounded() || range.low < INT32_MIN || range.high > INT32_MAX)))
+  if (isNarrow &&
+      (!range.isBounded() || range.low < INT32_MIN || range.high > INT32_MAX))
     return std::nullopt;
   return range;
 }

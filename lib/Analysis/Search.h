@@ -23,6 +23,8 @@
 
 namespace polynest {
 
+class AffineValueBuilder;
+
 /// How x and y compare; without NaN the first three.
 enum class Relation { Less, Equal, Greater, NanFirst, NanSecond, NanBoth };
 inline constexpr unsigned numRelations = 6;
@@ -53,6 +55,11 @@ struct Search {
   /// How the value is carried, if not by the condition.
   std::optional<mlir::arith::AtomicRMWKind> kind;
 };
+
+/// True if each iteration of the loop moves `place`, which `values` expresses,
+/// up by the same number, and nothing else in it moves it.
+bool ascends(mlir::AffineExpr place, const AffineValueBuilder &values,
+             mlir::affine::AffineForOp loop);
 
 /// The search whose place `loop` carries at that position, if it is one whose
 /// parts may be searched apart: what is found by each, combined by `emitChoice`

@@ -302,15 +302,7 @@ static const char *match(PlaceLoop &found) {
   for (Value operand : found.operands)
     if (operand != loop.getInductionVar() && !isBefore(operand, first))
       return "places depend on what comes later";
-  AffineExpr next = *place;
-  for (unsigned d = 0; d < builder.getNumDims(); ++d)
-    if (found.operands[d] == loop.getInductionVar()) {
-      AffineExpr dim = getAffineDimExpr(d, loop.getContext());
-      next = place->replace(dim, dim + loop.getStepAsInt());
-    }
-  auto gain = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
-      next - *place, builder.getNumDims(), builder.getNumSymbols()));
-  if (!gain || gain.getValue() <= 0)
+  if (!ascends(*place, builder, loop))
     return "places do not ascend";
   if (!liesBehind(found.choice.getFalseValue(), *place, builder, found) ||
       !liesBehind(loop.getInits()[0], *place, builder, found))
