@@ -21,6 +21,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/AffineValues.h"
+#include "Analysis/Dependence.h"
 #include "Analysis/NestParts.h"
 #include "Analysis/Search.h"
 #include "Support/EraseDead.h"
@@ -53,11 +54,12 @@ namespace {
 /// The extreme that a loop carries.
 struct Extreme {
   AffineForOp loop;
-  unsigned number;
-  Operation *combiner;
-  /// What is combined with what has been found so far.
-  Value value, best;
+  Reduction reduction;
   bool isMaximum, isSigned, isFloat;
+
+  Value getTotal() const {
+    return AffineForOp(loop).getResult(*reduction.iterArg);
+  }
 };
 
 /// A later loop that finds its place.
@@ -99,30 +101,33 @@ static bool isBeyondAll(Value begin, const Extreme &extreme) {
                            /*isHighest=*/!extreme.isMaximum);
 }
 
+/// What combines the value that a loop carries, for the next iteration alone.
+static std::optional<Reduction> matchCombiner(AffineForOp loop,
+                                              unsigned number) {
+  std::optional<Reduction> found = matchScan(loop, number);
+  return found && found->combiner->hasOneUse() ? found : std::nullopt;
+}
+
 /// The extreme that is a result of a loop.
 static std::optional<Extreme> matchExtreme(Value result) {
   auto loop = result.getDefiningOp<AffineForOp>();
   if (!loop)
     return std::nullopt;
+  std::optional<Reduction> reduction =
+      matchCombiner(loop, cast<OpResult>(result).getResultNumber());
+  if (!reduction || !result.getType().isIntOrIndexOrFloat())
+    return std::nullopt;
+  Operation *op = reduction->combiner;
+  if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
+           arith::MaxUIOp, arith::MinUIOp>(op))
+    return std::nullopt;
   Extreme extreme;
   extreme.loop = loop;
-  extreme.number = cast<OpResult>(result).getResultNumber();
-  Value next = loop.getYieldedValues()[extreme.number];
-  BlockArgument best = loop.getRegionIterArgs()[extreme.number];
-  Operation *op = next.getDefiningOp();
-  if (!isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp,
-                       arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op) ||
-      op->getBlock() != loop.getBody() || !next.hasOneUse() ||
-      !best.hasOneUse() || *best.user_begin() != op ||
-      !next.getType().isIntOrIndexOrFloat())
-    return std::nullopt;
-  extreme.combiner = op;
-  extreme.best = best;
-  extreme.value = op->getOperand(op->getOperand(0) == best ? 1 : 0);
+  extreme.reduction = *reduction;
   extreme.isMaximum =
       isa<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(op);
   extreme.isSigned = !isa<arith::MaxUIOp, arith::MinUIOp>(op);
-  extreme.isFloat = isa<FloatType>(next.getType());
+  extreme.isFloat = isa<FloatType>(result.getType());
   return extreme;
 }
 
@@ -188,20 +193,16 @@ static bool liesBehind(Value number, AffineExpr place,
 /// Operands of a minimum or maximum of places: the choice and what is carried.
 static bool matchChoice(PlaceLoop &found) {
   AffineForOp loop = found.loop;
-  if (loop.getNumResults() != 1 || !loop.getYieldedValues()[0].hasOneUse())
+  std::optional<Reduction> reduction =
+      loop.getNumResults() == 1 ? matchCombiner(loop, 0) : std::nullopt;
+  if (!reduction || !isa<arith::MinSIOp, arith::MaxSIOp>(reduction->combiner))
     return false;
-  Operation *op = loop.getYieldedValues()[0].getDefiningOp();
-  BlockArgument carried = loop.getRegionIterArgs()[0];
-  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) ||
-      op->getBlock() != loop.getBody() || !carried.hasOneUse() ||
-      *carried.user_begin() != op)
-    return false;
-  found.combiner = op;
-  found.isLast = isa<arith::MaxSIOp>(op);
-  Value value = op->getOperand(op->getOperand(0) == carried ? 1 : 0);
-  found.choice = value.getDefiningOp<arith::SelectOp>();
+  found.combiner = reduction->combiner;
+  found.isLast = isa<arith::MaxSIOp>(found.combiner);
+  found.choice = reduction->value.getDefiningOp<arith::SelectOp>();
+  Type type = reduction->value.getType();
   return found.choice && found.choice->getBlock() == loop.getBody() &&
-         (value.getType().isIndex() || value.getType().isInteger(64));
+         (type.isIndex() || type.isInteger(64));
 }
 
 /// The extremes that a condition compares with: results of loops in front.
@@ -227,9 +228,15 @@ static void collectExtremes(Value condition, AffineForOp loop,
   }
 }
 
-/// True if the condition holds for just those values that equal the extreme.
-static bool findsExtreme(const TruthTable &table, const Extreme &extreme) {
-  auto at = [&](Relation relation) { return table[unsigned(relation)]; };
+/// True if the condition holds for `value`, which is computed alike in both
+/// loops, just where it equals the extreme.
+static bool asksFor(Value condition, Value value, const Extreme &extreme) {
+  llvm::SmallPtrSet<Operation *, 8> parts;
+  std::optional<TruthTable> table =
+      getTruthTable(condition, value, extreme.getTotal(), parts);
+  if (!table)
+    return false;
+  auto at = [&](Relation relation) { return (*table)[unsigned(relation)]; };
   Relation worse = extreme.isMaximum ? Relation::Less : Relation::Greater;
   if (at(worse) || !at(Relation::Equal))
     return false;
@@ -249,47 +256,47 @@ static bool readsTheSame(AffineForOp first, AffineForOp second) {
   });
 }
 
+/// Finds the extreme that the choice asks for; null, or why there is none,
+/// empty where it asks for no result of a loop.
+static const char *findExtreme(PlaceLoop &found) {
+  AffineForOp loop = found.loop;
+  Value condition = found.choice.getCondition();
+  SmallVector<Extreme> extremes;
+  SmallVector<Value> values;
+  collectExtremes(condition, loop, extremes, values);
+  if (extremes.empty())
+    return "";
+  const char *why = "the condition does not ask for an extreme";
+  for (const Extreme &extreme : extremes) {
+    if (!haveEqualBounds(extreme.loop, loop, /*rename=*/{})) {
+      why = "the loops differ";
+      continue;
+    }
+    for (Value value : values)
+      if (value.getType() == extreme.getTotal().getType() &&
+          isSameValue(extreme.reduction.value, extreme.loop, value, loop) &&
+          asksFor(condition, value, extreme)) {
+        found.extreme = extreme;
+        return nullptr;
+      }
+  }
+  return why;
+}
+
 /// Why the later loop stays, or null; empty where it finds no places.
 static const char *match(PlaceLoop &found) {
   AffineForOp loop = found.loop;
   if (!matchChoice(found))
     return "";
-  SmallVector<Extreme> extremes;
-  SmallVector<Value> values;
-  collectExtremes(found.choice.getCondition(), loop, extremes, values);
-  if (extremes.empty())
-    return "";
-  const char *why = "the condition does not ask for an extreme";
-  for (const Extreme &extreme : extremes) {
-    AffineForOp first = extreme.loop;
-    IRMapping rename;
-    rename.map(first.getInductionVar(), loop.getInductionVar());
-    if (!haveEqualBounds(first, loop, rename)) {
-      why = "the loops differ";
-      continue;
-    }
-    Value total = first.getResult(extreme.number);
-    for (Value value : values) {
-      if (value.getType() != total.getType() ||
-          !isSameValue(extreme.value, first, value, loop))
-        continue;
-      llvm::SmallPtrSet<Operation *, 8> parts;
-      std::optional<TruthTable> table =
-          getTruthTable(found.choice.getCondition(), value, total, parts);
-      if (!table || !findsExtreme(*table, extreme))
-        continue;
-      found.extreme = extreme;
-      why = nullptr;
-    }
-  }
-  if (why)
+  if (const char *why = findExtreme(found))
     return why;
   AffineForOp first = found.extreme.loop;
   if (holdsLoops(first.getBody()) || holdsLoops(loop.getBody()))
     return "a loop holds others";
   if (loop.getLowerBoundMap().getNumResults() != 1)
     return "the loops begin at a maximum";
-  if (!isBeyondAll(first.getInits()[found.extreme.number], found.extreme))
+  if (!isBeyondAll(first.getInits()[*found.extreme.reduction.iterArg],
+                   found.extreme))
     return "the extreme may be what it begins with";
   AffineValueBuilder builder(found.combiner);
   std::optional<AffineExpr> place =
@@ -321,7 +328,7 @@ static const char *match(PlaceLoop &found) {
 
 /// The place of iteration `iv`.
 static Value emitPlace(OpBuilder &builder, Location loc, const PlaceLoop &found,
-                       AffineMap map, Value iv, Type type) {
+                       Value iv, Type type) {
   AffineForOp loop = found.loop;
   SmallVector<Value> operands(found.operands);
   for (Value &operand : operands)
@@ -329,7 +336,7 @@ static Value emitPlace(OpBuilder &builder, Location loc, const PlaceLoop &found,
       operand = iv;
   Value place = getValueOrCreateConstantIndexOp(
       builder, loc,
-      makeComposedFoldedAffineApply(builder, loc, map,
+      makeComposedFoldedAffineApply(builder, loc, found.map,
                                     getAsOpFoldResult(operands)));
   return type.isIndex()
              ? place
@@ -366,18 +373,6 @@ static Value emitTest(OpBuilder &builder, Location loc, const Extreme &extreme,
       compare(Predicate::ORD, best, best));
 }
 
-/// The first place, in front of the loop.
-static Value emitFirst(OpBuilder &builder, Location loc, const PlaceLoop &found,
-                       Type type) {
-  AffineForOp loop = found.extreme.loop;
-  Value first = getValueOrCreateConstantIndexOp(
-      builder, loc,
-      makeComposedFoldedAffineApply(
-          builder, loc, loop.getLowerBoundMap(),
-          getAsOpFoldResult(SmallVector<Value>(loop.getLowerBoundOperands()))));
-  return emitPlace(builder, loc, found, found.map, first, type);
-}
-
 static void track(const PlaceLoop &found) {
   AffineForOp first = found.extreme.loop, second = found.loop;
   Location loc = second.getLoc();
@@ -385,29 +380,32 @@ static void track(const PlaceLoop &found) {
   rewriter.setInsertionPoint(first);
   Type wide = second.getResult(0).getType();
   Type type = found.isNarrow ? rewriter.getI32Type() : wide;
-  Value begin = emitFirst(rewriter, loc, found, type);
-  Value total = first.getResult(found.extreme.number);
-  bool isUsed = llvm::any_of(total.getUsers(), [&](Operation *user) {
-    return !second->isAncestor(user);
-  });
+  Value begins = getValueOrCreateConstantIndexOp(
+      rewriter, loc,
+      makeComposedFoldedAffineApply(rewriter, loc, first.getLowerBoundMap(),
+                                    getAsOpFoldResult(SmallVector<Value>(
+                                        first.getLowerBoundOperands()))));
+  const Reduction &reduction = found.extreme.reduction;
+  bool isUsed =
+      llvm::any_of(found.extreme.getTotal().getUsers(),
+                   [&](Operation *user) { return !second->isAncestor(user); });
   auto replaced = cast<AffineForOp>(*first.replaceWithAdditionalYields(
-      rewriter, begin, /*replaceInitOperandUsesInLoop=*/false,
+      rewriter, emitPlace(rewriter, loc, found, begins, type),
+      /*replaceInitOperandUsesInLoop=*/false,
       [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
         // Those of the new loop, to which the body comes after this.
         Block *body = carried.front().getOwner();
         Value iv = body->getArgument(0);
-        Value best = body->getArgument(1 + found.extreme.number);
-        Operation *combiner = found.extreme.combiner;
-        OpBuilder inside(combiner);
-        Value value = found.extreme.value;
-        Value test =
-            emitTest(inside, loc, found.extreme, found.isLast, value, best);
-        Value place = emitPlace(inside, loc, found, found.map, iv, type);
+        Value best = body->getArgument(1 + *reduction.iterArg);
+        OpBuilder inside(reduction.combiner);
+        Value test = emitTest(inside, loc, found.extreme, found.isLast,
+                              reduction.value, best);
+        Value place = emitPlace(inside, loc, found, iv, type);
         // Zeros of both signs are equal here, and not to a maximum.
         if (!isUsed || !found.extreme.isFloat)
-          combiner->replaceAllUsesWith(
-              ValueRange(arith::SelectOp::create(inside, loc, test, value, best)
-                             .getResult()));
+          reduction.combiner->replaceAllUsesWith(ValueRange(
+              arith::SelectOp::create(inside, loc, test, reduction.value, best)
+                  .getResult()));
         return SmallVector<Value>{
             arith::SelectOp::create(inside, loc, test, place, carried.front())};
       }));
@@ -421,11 +419,6 @@ static void track(const PlaceLoop &found) {
   }
   if (getTripCount(replaced).value_or(0) == 0) {
     // Without iterations the search ends with what it began with.
-    AffineMap lower = replaced.getLowerBoundMap();
-    Value begins =
-        makeComposedAffineApply(rewriter, loc, lower,
-                                getAsOpFoldResult(SmallVector<Value>(
-                                    replaced.getLowerBoundOperands())));
     Value ends = AffineMinOp::create(rewriter, loc, replaced.getUpperBoundMap(),
                                      replaced.getUpperBoundOperands());
     Value runs = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
@@ -437,9 +430,8 @@ static void track(const PlaceLoop &found) {
   }
   second.getResult(0).replaceAllUsesWith(place);
   second.erase();
-  Operation *combiner = found.extreme.combiner;
-  if (combiner->use_empty())
-    combiner->erase();
+  if (reduction.combiner->use_empty())
+    reduction.combiner->erase();
 }
 
 //===----------------------------------------------------------------------===//
