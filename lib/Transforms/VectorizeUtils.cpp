@@ -81,27 +81,6 @@ std::optional<int64_t> getLaneDelta(AffineExpr expr, unsigned position,
   return std::nullopt;
 }
 
-bool standsStillInLanes(const Access &access, AffineForOp loop,
-                        unsigned width) {
-  Value iv = loop.getInductionVar();
-  if (!access.isAffine())
-    return false;
-  if (isInvariantTo(access, iv))
-    return true;
-  if (!loop.hasConstantLowerBound())
-    return false;
-  LaneLattice lattice{loop.getStepAsInt(), width, loop.getConstantLowerBound()};
-  AffineMap map = access.map.getAffineMap();
-  for (auto [position, operand] : llvm::enumerate(access.map.getOperands()))
-    if (operand == iv &&
-        (position >= map.getNumDims() ||
-         llvm::any_of(map.getResults(), [&, place = position](AffineExpr expr) {
-           return getLaneDelta(expr, place, lattice) != 0;
-         })))
-      return false;
-  return true;
-}
-
 /// Bits of an integer or an index, which has 64.
 static unsigned getElementBits(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -156,21 +135,38 @@ static std::optional<unsigned> findDim(const AffineValueMap &map, Value iv) {
   return std::nullopt;
 }
 
-/// An index with each variable but that of the lanes as the multiple of its
+bool standsStillInLanes(const Access &access, AffineForOp loop,
+                        unsigned width) {
+  Value iv = loop.getInductionVar();
+  if (!access.isAffine())
+    return false;
+  if (isInvariantTo(access, iv))
+    return true;
+  std::optional<unsigned> position = findDim(access.map, iv);
+  if (!position || !loop.hasConstantLowerBound())
+    return false;
+  LaneLattice lattice{loop.getStepAsInt(), width, loop.getConstantLowerBound()};
+  return llvm::all_of(access.map.getAffineMap().getResults(),
+                      [&](AffineExpr index) {
+                        return getLaneDelta(index, *position, lattice) == 0;
+                      });
+}
+
+/// The indices with each variable but that of the lanes as the multiple of its
 /// step that it is.
-static AffineExpr scaleSteps(const AffineValueMap &map, unsigned result,
-                             Value iv) {
-  AffineExpr index = map.getAffineMap().getResult(result);
+static AffineMap scaleSteps(const AffineValueMap &map, Value iv) {
+  AffineMap indices = map.getAffineMap();
   SmallVector<AffineExpr> dims;
   for (unsigned d = 0, e = map.getNumDims(); d < e; ++d) {
-    dims.push_back(getAffineDimExpr(d, index.getContext()));
+    dims.push_back(getAffineDimExpr(d, indices.getContext()));
     AffineForOp loop = getForInductionVarOwner(map.getOperand(d));
     if (loop && map.getOperand(d) != iv && loop.getStepAsInt() > 1 &&
         loop.hasConstantLowerBound() &&
         loop.getConstantLowerBound() % loop.getStepAsInt() == 0)
       dims.back() = dims.back() * loop.getStepAsInt();
   }
-  return index.replaceDims(dims);
+  return indices.replaceDimsAndSymbols(dims, {}, indices.getNumDims(),
+                                       indices.getNumSymbols());
 }
 
 LaneAccess classifyLanes(Operation *access, Value iv,
@@ -179,9 +175,10 @@ LaneAccess classifyLanes(Operation *access, Value iv,
   std::optional<unsigned> position = findDim(map, iv);
   if (!position)
     return {LaneForm::Uniform, 0};
+  AffineMap indices = scaleSteps(map, iv);
   unsigned rank = map.getNumResults();
   for (unsigned d = 0; d < rank; ++d) {
-    auto delta = getLaneDelta(scaleSteps(map, d, iv), *position, lattice);
+    auto delta = getLaneDelta(indices.getResult(d), *position, lattice);
     if (!delta)
       return {};
     if (d + 1 < rank) {
