@@ -65,7 +65,8 @@ namespace {
 /// A nest and its loop that all of them share.
 struct Member {
   AffineForOp nest, loop;
-  SmallVector<Access, 8> accesses;
+  /// Those that the dependence analysis keeps.
+  ArrayRef<Access> accesses;
 };
 
 /// Neighbouring nests that run block by block.
@@ -94,18 +95,17 @@ static bool canMove(Operation *op) {
 }
 
 /// The nest as a member by the accesses in it; none if some are not plain.
-static std::optional<Member> makeMember(Operation *op) {
+static std::optional<Member> makeMember(Operation *op,
+                                        DependenceAnalysis &dependences) {
   auto nest = dyn_cast<AffineForOp>(op);
   if (!nest || nest.getNumResults())
     return std::nullopt;
-  Member member;
-  member.nest = nest;
-  collectAccesses(nest, member.accesses);
+  Member member{nest, {}, dependences.accessesOf(nest)};
   bool isPlain = llvm::all_of(member.accesses, [](const Access &access) {
     return isa<AffineLoadOp, AffineStoreOp>(access.op) && access.isAffine() &&
            getBufferBytes(cast<MemRefType>(access.memref.getType()));
   });
-  return isPlain ? std::optional(std::move(member)) : std::nullopt;
+  return isPlain ? std::optional(member) : std::nullopt;
 }
 
 /// True if two nests touch what either writes in the same iterations of their
@@ -149,10 +149,10 @@ static Run collectRun(const Member &first, AffineForOp common,
   for (; op && run.members.size() < mostMembers; op = op->getNextNode()) {
     if (canMove(op))
       continue;
-    std::optional<Member> member = makeMember(op);
+    std::optional<Member> member = makeMember(op, dependences);
     if (!member || !findLoop(*member, run, dependences))
       break;
-    run.members.push_back(std::move(*member));
+    run.members.push_back(*member);
   }
   return run;
 }
@@ -247,8 +247,8 @@ static uint64_t findPiece(const Run &run) {
   return least;
 }
 
-/// Fills in the width of a block; empty, or why there is none. A reason that
-/// starts with a space is none worth a remark.
+/// Fills in the width of a block; null, or why there is none, empty where no
+/// nest hands on statistics.
 static const char *chooseWidth(Run &run, uint64_t cacheBytes) {
   llvm::MapVector<Value, unsigned> shared = findShared(run);
   while (!run.members.empty() && standsAlone(run.members.back(), run, shared))
@@ -256,7 +256,7 @@ static const char *chooseWidth(Run &run, uint64_t cacheBytes) {
   while (!run.members.empty() && standsAlone(run.members.front(), run, shared))
     run.members.erase(run.members.begin());
   if (run.members.size() < 2 || !handsOnStatistics(run, shared))
-    return " no statistics";
+    return "";
   if (!llvm::all_of(run.members,
                     [&](const Member &member) { return streams(member, run); }))
     return "a large array is read again by one nest";
@@ -394,7 +394,7 @@ struct BlockStatisticsPass : impl::BlockStatisticsBase<BlockStatisticsPass> {
 
   /// Where to go on behind what begins with `op`.
   Operation *visit(Operation *op, DependenceAnalysis &dependences) {
-    std::optional<Member> member = makeMember(op);
+    std::optional<Member> member = makeMember(op, dependences);
     if (!member)
       return op->getNextNode();
     const char *why = nullptr;
@@ -417,7 +417,7 @@ struct BlockStatisticsPass : impl::BlockStatisticsBase<BlockStatisticsPass> {
       dependences.invalidate();
       return next;
     }
-    if (why && *why != ' ') {
+    if (why && *why) {
       ++numDeclined;
       remark(RemarkKind::Declined, op->getLoc(), passName, why);
     }
