@@ -459,9 +459,7 @@ static bool hasVectorsAlong(const ContractionOperand &operand, AffineForOp loop,
       return false;
     if (standsStillInLanes(accesses[0], loop, unsigned(count)))
       continue;
-    if (getStride(accesses[0], loop) != 1 ||
-        !VectorType::isValidElementType(load.getType()) ||
-        load.getType().getIntOrFloatBitWidth() % 8 != 0)
+    if (getStride(accesses[0], loop) != 1 || !hasVectorLayout(load.getType()))
       return false;
     isContiguous = true;
   }

@@ -4,7 +4,7 @@
 // elements that a constant is taken off (@zero_point), and columns with a scale for
 // each group of whole vectors (@groups). Columns of which another operand lies along
 // the lanes are evaluated one by one (@both), and so are those whose scale changes
-// within a vector (@short_groups, @cut_groups).
+// within a vector (@short_groups, @cut_groups), and indices (@indices).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=256 dots=s16s16x2}))' | FileCheck %s
 // RUN: polynestc run %s --entry scaled --check
 // RUN: polynestc run %s --entry zero_point --check
@@ -12,6 +12,7 @@
 // RUN: polynestc run %s --entry groups --check
 // RUN: polynestc run %s --entry short_groups --check
 // RUN: polynestc run %s --entry cut_groups --check
+// RUN: polynestc run %s --entry indices --check
 
 // The scale's square is the same for all points of a row: one number, spread.
 // CHECK-LABEL: func @scaled
@@ -169,6 +170,30 @@ func.func @cut_groups(%x: memref<70x136xf32>, %q: memref<75x136xi8>,
         affine.yield %n : f32
       }
       affine.store %t, %o[%i, %j] : memref<70x75xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @indices
+//   CHECK-NOT: vector
+//       CHECK: arith.index_cast %{{.+}} : index to i32
+//   CHECK-NOT: vector.shuffle
+//       CHECK: return
+func.func @indices(%x: memref<70x133xi32>, %q: memref<75x133xindex>,
+                   %o: memref<70x75xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 70 {
+    affine.for %j = 0 to 75 {
+      %t = affine.for %k = 0 to 133 iter_args(%a = %zero) -> i32 {
+        %c = affine.load %x[%i, %k] : memref<70x133xi32>
+        %d = affine.load %q[%j, %k] : memref<75x133xindex>
+        %h = arith.index_cast %d : index to i32
+        %m = arith.muli %c, %h : i32
+        %n = arith.addi %a, %m : i32
+        affine.yield %n : i32
+      }
+      affine.store %t, %o[%i, %j] : memref<70x75xi32>
     }
   }
   return
