@@ -103,7 +103,8 @@ struct ImageRange {
 
 struct Blocking {
   Contraction contraction;
-  pn_model_contraction_plan_t plan;
+  /// All zeros until it is chosen.
+  pn_model_contraction_plan_t plan = {};
   /// Rows are broadcast, columns run in lanes.
   bool leftIsRow = true;
   /// Rows are the side along which the result is contiguous: windows that would
