@@ -62,20 +62,30 @@ static constexpr llvm::StringLiteral passName = "block-contractions";
 // Analysis of operands
 //===----------------------------------------------------------------------===//
 
+/// What the affine loads of the slice read; none if the place of one is not
+/// known.
+static std::optional<SmallVector<Access, 2>>
+getSliceReads(const ContractionOperand &operand) {
+  SmallVector<Access, 2> reads;
+  for (Operation *op : operand.slice)
+    if (isa<AffineLoadOp>(op))
+      collectAccesses(op, reads);
+  if (!llvm::all_of(reads, [](const Access &read) { return read.isAffine(); }))
+    return std::nullopt;
+  return reads;
+}
+
 /// Elements between what consecutive iterations of the loop read, if the slice
 /// holds one load that moves with it and that is known.
 static std::optional<int64_t> getSliceStride(const ContractionOperand &operand,
                                              AffineForOp loop) {
+  std::optional<SmallVector<Access, 2>> reads = getSliceReads(operand);
+  if (!reads)
+    return std::nullopt;
   std::optional<int64_t> found;
-  for (Operation *op : operand.slice) {
-    if (!isa<AffineLoadOp>(op))
-      continue;
-    SmallVector<Access, 1> accesses;
-    collectAccesses(op, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine())
-      return std::nullopt;
+  for (const Access &read : *reads) {
     std::optional<int64_t> stride =
-        getStridePerUnit(accesses[0], loop.getInductionVar());
+        getStridePerUnit(read, loop.getInductionVar());
     if (!stride)
       return std::nullopt;
     if (*stride == 0)
@@ -90,9 +100,9 @@ static std::optional<int64_t> getSliceStride(const ContractionOperand &operand,
 /// True if the access is contiguous in the loop but for the ends of runs: the
 /// last index is what is left of the loop's variable, others are quotients.
 static bool movesInRuns(const Access &access, AffineForOp loop) {
-  ArrayRef<AffineExpr> indices = access.map.getAffineMap().getResults();
-  if (!access.isAffine() || indices.empty())
+  if (!access.isAffine() || access.map.getNumResults() == 0)
     return false;
+  ArrayRef<AffineExpr> indices = access.map.getAffineMap().getResults();
   auto rest = dyn_cast<AffineBinaryOpExpr>(indices.back());
   auto dim = rest && rest.getKind() == AffineExprKind::Mod
                  ? dyn_cast<AffineDimExpr>(rest.getLHS())
@@ -483,18 +493,15 @@ static constexpr unsigned fewLanes = 8;
 static bool liesAlongDepth(const Blocking &decision) {
   const ContractionOperand &side = decision.columnSide();
   AffineForOp deep = decision.depthLoops.back(), wide = side.loops.back();
+  std::optional<SmallVector<Access, 2>> reads = getSliceReads(side);
+  if (!reads)
+    return false;
   bool found = false;
-  for (Operation *op : side.slice) {
-    if (!isa<AffineLoadOp>(op))
+  for (const Access &read : *reads) {
+    if (standsStillInLanes(read, deep, fewLanes))
       continue;
-    SmallVector<Access, 1> accesses;
-    collectAccesses(op, accesses);
-    if (accesses.size() != 1 || !accesses[0].isAffine())
-      return false;
-    if (standsStillInLanes(accesses[0], deep, fewLanes))
-      continue;
-    std::optional<int64_t> across = getStride(accesses[0], wide);
-    if (getStride(accesses[0], deep) != 1 || !across || *across == 1)
+    std::optional<int64_t> across = getStride(read, wide);
+    if (getStride(read, deep) != 1 || !across || *across == 1)
       return false;
     found = true;
   }
