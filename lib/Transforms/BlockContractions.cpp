@@ -799,34 +799,45 @@ static constexpr double leastBoundProducts = 4096;
 /// that its compilation takes longer.
 static constexpr double longCycles = 2e6;
 
-StringRef whyNotPack(double rows, double columns, double depth) {
-  if (rows < leastRows || columns < leastColumns)
+namespace {
+/// What pays for packing, at least.
+struct PackLimits {
+  double rows = leastRows, products = leastProducts;
+};
+} // namespace
+
+/// Products are those of all batches that share what is packed.
+static StringRef whyNotPack(double rows, double columns, double depth,
+                            double products, const PackLimits &least) {
+  if (rows < least.rows || columns < leastColumns)
     return "too few iterations reuse an operand";
   if (depth < leastDepth)
     return "the reduction is too short";
-  return rows * columns * depth < leastProducts
-             ? "too little arithmetic to pay for packing"
-             : "";
+  if (products < least.products)
+    return "too little arithmetic to pay for packing";
+  return {};
+}
+
+StringRef whyNotPack(double rows, double columns, double depth) {
+  return whyNotPack(rows, columns, depth, rows * columns * depth, {});
 }
 
 static StringRef whyNotWorth(const Blocking &decision, int64_t lanes) {
   double rows = countPoints(decision.rowSide().loops);
   double columns = countPoints(decision.columnSide().loops);
   double depth = countPoints(decision.contraction.reductionLoops);
-  bool isBound = isBoundOnce(decision.columnSide().slice);
-  if (rows < (isBound ? leastBoundRows : leastRows) || columns < leastColumns)
-    return "too few iterations reuse an operand";
-  if (depth < leastDepth)
-    return "the reduction is too short";
+  PackLimits least;
   double products = rows * columns * depth;
-  if (products >= leastBoundProducts && isBound)
-    products *= countPoints(decision.contraction.batchLoops);
+  if (isBoundOnce(decision.columnSide().slice)) {
+    least.rows = leastBoundRows;
+    if (products >= leastBoundProducts)
+      products *= countPoints(decision.contraction.batchLoops);
+  }
   std::optional<int64_t> across =
       getSmallTripCount(decision.columnSide().loops.back());
-  bool isNarrow = across && *across < lanes;
-  if (products < (isNarrow ? leastNarrowProducts : leastProducts))
-    return "too little arithmetic to pay for packing";
-  return {};
+  if (across && *across < lanes)
+    least.products = leastNarrowProducts;
+  return whyNotPack(rows, columns, depth, products, least);
 }
 
 /// Loops around the nest, the nearest first, up to anything else.
