@@ -482,10 +482,8 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
   uint64_t redundantPercent = 0;
   const char *why = whyNotInline(graph, producer, consumer, *expression, loads);
   if (!why)
-    why = judgeInline(
-        graph, *expression, loads, consumer,
-        {limits.redundantPercent, limits.operations, limits.cacheBytes},
-        redundantPercent);
+    why = judgeInline(graph, *expression, loads, consumer, limits,
+                      redundantPercent);
   if (why) {
     decline(producer.op, consumer.op, why);
     return false;

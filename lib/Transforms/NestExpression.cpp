@@ -319,7 +319,7 @@ static constexpr double productCycles = 2, nearCycles = 2, farCycles = 16;
 /// the buffer.
 static bool repaysEvaluations(const NestExpression &expression,
                               const OperandUse &use,
-                              const InlineLimits &limits) {
+                              const FusionLimits &limits) {
   AffineStoreOp store = expression.store;
   std::optional<uint64_t> bytes = getBufferBytes(store.getMemRefType());
   auto cycles = double(expression.cycles);
@@ -346,7 +346,7 @@ static uint64_t countRuns(AffineLoadOp load, Operation *root) {
 
 const char *judgeInline(NestGraph &graph, NestExpression &expression,
                         ArrayRef<AffineLoadOp> loads, NestNode &consumer,
-                        const InlineLimits &limits,
+                        const FusionLimits &limits,
                         uint64_t &redundantPercent) {
   uint64_t runs = 0;
   for (AffineLoadOp load : loads)

@@ -9,6 +9,7 @@
 #define POLYNEST_TRANSFORMS_NESTEXPRESSION_H
 
 #include "Analysis/NestGraph.h"
+#include "Transforms/FusionCost.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 
 #include <optional>
@@ -36,19 +37,14 @@ whyNotInline(NestGraph &graph, NestNode &producer, NestNode &consumer,
              NestExpression &expression,
              llvm::SmallVectorImpl<mlir::affine::AffineLoadOp> &loads);
 
-/// How much may be computed again, and how large a nest may be. Buffers larger
-/// than the cache are written to memory and read from there.
-struct InlineLimits {
-  uint64_t redundantPercent, operations, cacheBytes;
-};
-
 /// Why putting the expression in place of loads does not pay, or null.
 /// `redundantPercent` is how much of it is computed again; where the loads are
 /// operands of products, which are packed or used for several rows at once, as
-/// often as that happens.
+/// often as that happens. Buffers larger than the cache are written to memory
+/// and read from there.
 const char *judgeInline(NestGraph &graph, NestExpression &expression,
                         llvm::ArrayRef<mlir::affine::AffineLoadOp> loads,
-                        NestNode &consumer, const InlineLimits &limits,
+                        NestNode &consumer, const FusionLimits &limits,
                         uint64_t &redundantPercent);
 
 /// Computes the expression at the place of each load.
