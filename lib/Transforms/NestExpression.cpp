@@ -206,40 +206,37 @@ static bool areConstant(ArrayRef<AffineForOp> loops) {
 static constexpr double streamedRows = 8, jammedRows = 4, blockRows = 64,
                         blockColumns = 128;
 
+/// True if an index of what the expression reads, where its buffer is read at
+/// `places`, adds dimensions of these.
+static bool addsLoopsAt(const Access &read, const NestExpression &expression,
+                        AffineMap places) {
+  AffineMap map = read.map.getAffineMap();
+  SmallVector<AffineExpr> dims(map.getNumDims(),
+                               getAffineConstantExpr(0, map.getContext()));
+  for (auto [loop, d] : llvm::zip_equal(expression.band, expression.dimOf))
+    for (unsigned i = 0; i != dims.size(); ++i)
+      if (read.map.getOperand(i) == AffineForOp(loop).getInductionVar())
+        dims[i] = places.getResult(d);
+  return llvm::any_of(map.getResults(), [&](AffineExpr index) {
+    AffineExpr composed = index.replaceDims(dims);
+    return llvm::count_if(llvm::seq(places.getNumDims()), [&](unsigned d) {
+             return composed.isFunctionOfDim(d);
+           }) > 1;
+  });
+}
+
 /// True if each element of what the expression reads at the load is read in one
 /// iteration, as far as the form of the indices tells. Otherwise a pack reads
 /// windows, and is not made ahead.
-static bool readsOnce(NestExpression &expression, AffineLoadOp load) {
-  AffineMap places = getBufferIndices(load, expression.store.getMemRef());
-  MLIRContext *context = load.getContext();
-  return llvm::all_of(*expression.store->getBlock(), [&](Operation &op) {
-    SmallVector<Access, 1> accesses;
+static bool readsOnce(const NestExpression &expression, AffineLoadOp load) {
+  AffineStoreOp store = expression.store;
+  AffineMap places = getBufferIndices(load, store.getMemRef());
+  SmallVector<Access, 4> reads;
+  for (Operation &op : *store->getBlock())
     if (isa<AffineLoadOp, memref::LoadOp>(op))
-      collectAccesses(&op, accesses);
-    return llvm::all_of(accesses, [&](const Access &access) {
-      if (!access.isAffine())
-        return false;
-      AffineMap map = access.map.getAffineMap();
-      SmallVector<AffineExpr> dims;
-      for (Value operand :
-           access.map.getOperands().take_front(map.getNumDims())) {
-        auto *loop = llvm::find_if(expression.band, [&](AffineForOp loop) {
-          return loop.getInductionVar() == operand;
-        });
-        dims.push_back(
-            loop == expression.band.end()
-                ? getAffineConstantExpr(0, context)
-                : places.getResult(
-                      expression.dimOf[loop - expression.band.begin()]));
-      }
-      return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-        AffineExpr composed = expr.replaceDims(dims);
-        unsigned loops = 0;
-        for (unsigned d = 0; d < places.getNumDims(); ++d)
-          loops += composed.isFunctionOfDim(d);
-        return loops <= 1;
-      });
-    });
+      collectAccesses(&op, reads);
+  return llvm::all_of(reads, [&](const Access &read) {
+    return read.isAffine() && !addsLoopsAt(read, expression, places);
   });
 }
 
