@@ -45,13 +45,10 @@
 #include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace polynest {
@@ -668,13 +665,18 @@ void NestFuser::findBound(NestGraph &graph) {
   }
 }
 
-void NestFuser::fuseTopLevel(NestGraph &graph) {
-  findBound(graph);
-  SmallVector<unsigned> order;
+/// The nests in program order, by id: the node goes when a nest is merged.
+static SmallVector<unsigned> getNestIds(NestGraph &graph) {
+  SmallVector<unsigned> ids;
   for (NestNode *node : graph.nodes())
     if (!node->isOpaque)
-      order.push_back(node->id);
-  for (unsigned id : order) {
+      ids.push_back(node->id);
+  return ids;
+}
+
+void NestFuser::fuseTopLevel(NestGraph &graph) {
+  findBound(graph);
+  for (unsigned id : getNestIds(graph)) {
     NestNode *node = graph.getNode(id);
     while (node && fuseWithAny(graph, id, id))
       node = graph.getNode(id);
@@ -697,11 +699,7 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
 }
 
 void NestFuser::alignTopLevel(NestGraph &graph) {
-  SmallVector<unsigned> order;
-  for (NestNode *node : graph.nodes())
-    if (!node->isOpaque)
-      order.push_back(node->id);
-  for (unsigned id : order) {
+  for (unsigned id : getNestIds(graph)) {
     if (!graph.getNode(id))
       continue;
     SmallVector<unsigned, 4> producers;
@@ -771,12 +769,7 @@ struct FuseNestsPass : impl::FuseNestsBase<FuseNestsPass> {
 
   LogicalResult initialize(MLIRContext *context) override {
     auto isWithin = [&](StringRef option, uint64_t value, uint64_t most) {
-      if (value <= most)
-        return true;
-      emitError(UnknownLoc::get(context))
-          << "option " << option << " has value " << value
-          << "; it must be 0 to " << most;
-      return false;
+      return succeeded(checkUnsigned(context, option, value, 0, most));
     };
     return success(isWithin("max-redundant-compute-percent",
                             maxRedundantComputePercent, 10000) &&

@@ -39,11 +39,6 @@ const char *judgeFusion(const FusionCost &cost, const FusionLimits &limits) {
   return nullptr;
 }
 
-/// Elements that one iteration may write to as many rows, and from which stride
-/// on elements lie in rows of their own (a cache line apart, or more).
-static constexpr uint64_t leastAcross = 64;
-static constexpr int64_t leastRowStride = 16;
-
 /// Percent of the merged iteration's cycles that operations take which ran as
 /// vectors and would not any more. `statements` is the body without inner
 /// loops, `loops` the one with them.
@@ -222,6 +217,11 @@ static bool followsInStep(Nest &producer, Nest &consumer) {
   return flows;
 }
 
+/// Elements that one iteration may write to as many rows, and from which stride
+/// on elements lie in rows of their own (a cache line apart, or more).
+static constexpr uint64_t leastAcross = 64;
+static constexpr int64_t leastRowStride = 16;
+
 /// True if the consumer would go across rows of its results with each iteration
 /// of the merged loop, along which it writes in order alone, and nothing could
 /// run in lanes along that loop: the producer reads across it.
@@ -272,12 +272,12 @@ FusionCost measureFusion(Nest &producer, Nest &consumer, unsigned depth,
       saturatingAdd(producer.getCycles(), consumer.getCycles()) / assumedLanes;
 
   Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
-  if (cost.flows && parallelA >= depth && !holdsLoops(from) &&
+  bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
+  if (cost.flows && parallelA >= depth && !loopsA &&
       estimateCycles(from) < heavyCycles)
     cost.parallelTrips = std::max(cost.parallelTrips, countInside(consumer));
   std::optional<unsigned> contractionA = producer.getContraction();
   std::optional<unsigned> contractionB = consumer.getContraction();
-  bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
   if (contractionB && cost.flows &&
       keepsContractions(producer, consumer, depth))
     contractionB.reset();
