@@ -472,4 +472,30 @@ std::optional<bool> SizeOrder::decide(arith::CmpIOp compare) {
   llvm_unreachable("all predicates are handled");
 }
 
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+bool sweeps(AffineForOp loop, Value memref, unsigned d) {
+  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
+      loop.getStepAsInt() != 1)
+    return false;
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(d))
+    return loop.hasConstantUpperBound() &&
+           loop.getConstantUpperBound() == type.getDimSize(d);
+  AffineMap map = loop.getUpperBoundMap();
+  if (map.getNumResults() != 1)
+    return false;
+  SizeFacts facts;
+  std::optional<SizeProduct> product = facts.of(
+      map.getResult(0), loop.getUpperBoundOperands(), map.getNumDims());
+  if (product && *product == facts.of(memref, d))
+    return true;
+  SizeOrder order(facts);
+  std::optional<SizeSum> end =
+      order.ofResult(map, 0, loop.getUpperBoundOperands());
+  return end && order.areEqual(*end, order.of(memref, d));
+}
+
 } // namespace polynest

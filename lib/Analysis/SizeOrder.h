@@ -85,6 +85,10 @@ private:
   unsigned steps = 0;
 };
 
+/// True if the loop runs from 0 by steps of 1 to the size of dimension `d`,
+/// which may be proven as a product or as a sum.
+bool sweeps(mlir::affine::AffineForOp loop, mlir::Value memref, unsigned d);
+
 } // namespace polynest
 
 #endif // POLYNEST_ANALYSIS_SIZEORDER_H

@@ -75,29 +75,6 @@ struct Copy {
 };
 } // namespace
 
-/// True if the loop runs over dimension `d` from 0, one by one.
-static bool sweeps(AffineForOp loop, Value memref, unsigned d) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
-    return false;
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.isDynamicDim(d))
-    return loop.hasConstantUpperBound() &&
-           loop.getConstantUpperBound() == type.getDimSize(d);
-  AffineMap map = loop.getUpperBoundMap();
-  if (map.getNumResults() != 1)
-    return false;
-  SizeFacts facts;
-  std::optional<SizeProduct> product = facts.of(
-      map.getResult(0), loop.getUpperBoundOperands(), map.getNumDims());
-  if (product && *product == facts.of(memref, d))
-    return true;
-  SizeOrder order(facts);
-  std::optional<SizeSum> end =
-      order.ofResult(map, 0, loop.getUpperBoundOperands());
-  return end && order.areEqual(*end, order.of(memref, d));
-}
-
 /// Results of `outer` as functions of the indices of `inner`, where each index
 /// of `inner` is a variable that sweeps the whole dimension from 0, or 0 in a
 /// dimension of size 1. Null where there is no such function.

@@ -4,6 +4,7 @@
 #include "Transforms/FilledBuffer.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/SizeOrder.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -36,23 +37,6 @@ std::optional<FilledBuffer> matchFilledBuffer(Value memref) {
   buffer.root = dyn_cast_or_null<AffineForOp>(
       alloc->getBlock()->findAncestorOpInBlock(*buffer.store));
   return buffer.root ? std::optional(buffer) : std::nullopt;
-}
-
-/// True if the loop runs from 0 by steps of 1 to the size of the dimension.
-static bool sweeps(AffineForOp loop, Value memref, unsigned d) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
-    return false;
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.isDynamicDim(d))
-    return loop.hasConstantUpperBound() &&
-           loop.getConstantUpperBound() == type.getDimSize(d);
-  AffineMap upper = loop.getUpperBoundMap();
-  // Sizes come first among the operands of allocations.
-  return upper.getNumResults() == 1 && upper.getNumInputs() == 1 &&
-         isa<AffineDimExpr, AffineSymbolExpr>(upper.getResult(0)) &&
-         loop.getUpperBoundOperands()[0] ==
-             memref.getDefiningOp()->getOperand(type.getDynamicDimIndex(d));
 }
 
 bool findSweeps(FilledBuffer &buffer) {

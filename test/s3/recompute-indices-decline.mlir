@@ -1,8 +1,8 @@
 // Properties: left with a remark are buffers that are not filled as a whole (@part,
-// @when, @short), that are read first (@early), and elements that take much to
-// compute (@far, @wide), accesses not known to lie inside (@outside). What depends
-// on memory gets none (@memory, @twice), nor do indices that no expression is
-// (@sides).
+// @when, @short, @shorter), that are read first (@early), and elements that take
+// much to compute (@far, @wide), accesses not known to lie inside (@outside). What
+// depends on memory gets none (@memory, @twice), nor do indices that no expression
+// is (@sides).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --implicit-check-not=Missed < %t.remarks
 
@@ -49,6 +49,27 @@ func.func @when(%r: memref<5xi64> {polynest.result}) {
 func.func @short(%n: index, %k: index, %r: memref<?xi64> {polynest.result}) {
   %a = memref.alloc(%n) : memref<?xi64>
   affine.for %i = 0 to %k {
+    %0 = arith.index_cast %i : index to i64
+    affine.store %0, %a[%i] : memref<?xi64>
+  }
+  affine.for %i = 0 to %n {
+    %1 = affine.load %a[%i] : memref<?xi64>
+    affine.store %1, %r[%i] : memref<?xi64>
+  }
+  return
+}
+
+// CHECK-LABEL: func @shorter
+//       CHECK: affine.load %{{.+}} : memref<?xi64>
+//      REMARK: [Missed] recompute-indices
+// REMARK-SAME: reason="one nest does not fill all of the buffer"
+func.func @shorter(%x: memref<?xi64>, %r: memref<?xi64> {polynest.result}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xi64>
+  %m = arith.addi %n, %c1 : index
+  %a = memref.alloc(%m) : memref<?xi64>
+  affine.for %i = 0 to %n {
     %0 = arith.index_cast %i : index to i64
     affine.store %0, %a[%i] : memref<?xi64>
   }

@@ -1,8 +1,8 @@
 // Properties: a range and a mask computed from it become conditions where they are
-// read (@mask), also of dynamic size (@dynamic) and with unit dimensions (@unit); a
-// constant that fills a buffer is read as one (@filled), and an index as what it
-// is where it is read (@index). Accesses at places that loops decide are affine,
-// also where a number counts from the end (@window).
+// read (@mask), also of dynamic size (@dynamic, @longer) and with unit dimensions
+// (@unit); a constant that fills a buffer is read as one (@filled), and an index
+// as what it is where it is read (@index). Accesses at places that loops decide are
+// affine, also where a number counts from the end (@window).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-recompute-indices))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s --implicit-check-not=memref.alloc
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -60,6 +60,34 @@ func.func @dynamic(%n: index, %x: memref<?xi64>, %r: memref<?xi64> {polynest.res
     %1 = affine.load %a[%i] : memref<?xi64>
     %2 = arith.addi %0, %1 : i64
     affine.store %2, %r[%i] : memref<?xi64>
+  }
+  return
+}
+
+// One more than there are of %x, spelled in two ways.
+// CHECK-LABEL: func @longer
+//       CHECK: affine.for %[[I:.+]] = 0 to %{{.+}} {
+//       CHECK: %[[N:.+]] = affine.apply #{{.+}}(%[[I]])
+//       CHECK: arith.index_cast %[[N]]
+func.func @longer(%x: memref<?xi64>, %r: memref<1xi64> {polynest.result}) attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 7 : i64
+  %n = memref.dim %x, %c0 : memref<?xi64>
+  %m = arith.addi %n, %c1 : index
+  %a = memref.alloc(%m) : memref<?xi64>
+  affine.for %i = 0 to affine_map<()[s0] -> (s0 + 1)>()[%n] {
+    %0 = arith.index_cast %i : index to i64
+    affine.store %0, %a[%i] : memref<?xi64>
+  }
+  affine.store %zero, %r[0] : memref<1xi64>
+  affine.for %i = 0 to %n {
+    %0 = affine.load %x[%i] : memref<?xi64>
+    %1 = affine.load %a[%i + 1] : memref<?xi64>
+    %2 = arith.muli %0, %1 : i64
+    %3 = affine.load %r[0] : memref<1xi64>
+    %4 = arith.addi %2, %3 : i64
+    affine.store %4, %r[0] : memref<1xi64>
   }
   return
 }
