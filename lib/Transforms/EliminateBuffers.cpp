@@ -171,19 +171,12 @@ static memref::AllocOp getPrivateAlloc(Value buffer) {
   return alloc && isPrivateAllocation(buffer) ? alloc : memref::AllocOp();
 }
 
-/// True if the end that the change moves is that of no size.
-static bool isUnbounded(const IndexRange &range, int64_t change) {
-  return change < 0 ? range.min == INT64_MIN : range.max == INT64_MAX;
-}
-
 /// Ranges of what a map reaches from a whole buffer, as far as that goes where
 /// a size is not known; empty where an index is not linear in one dimension.
 static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
   SmallVector<IndexRange, 4> image;
   for (AffineExpr result : map.getResults()) {
-    SmallVector<int64_t> zero(type.getRank(), 0), last;
-    for (int64_t size : type.getShape())
-      last.push_back(std::max<int64_t>(size, 1) - 1);
+    SmallVector<int64_t> zero(type.getRank(), 0);
     // Linear in each dimension: the ends are at corners.
     IndexRange range{0, 0};
     auto evaluate = [&](ArrayRef<int64_t> point) {
@@ -196,13 +189,14 @@ static SmallVector<IndexRange, 4> getImage(AffineMap map, MemRefType type) {
     for (unsigned d = 0, e = type.getRank(); d != e; ++d) {
       SmallVector<int64_t> point(zero);
       bool isOpen = type.isDynamicDim(d);
-      point[d] = isOpen ? 1 : last[d];
+      point[d] = isOpen ? 1 : std::max<int64_t>(type.getDimSize(d), 1) - 1;
       int64_t change = evaluate(point) - evaluate(zero);
+      int64_t &end = change < 0 ? range.min : range.max;
+      const int64_t unbounded = change < 0 ? INT64_MIN : INT64_MAX;
       if (isOpen && change != 0)
-        (change < 0 ? range.min : range.max) =
-            change < 0 ? INT64_MIN : INT64_MAX;
-      else if (!isUnbounded(range, change))
-        (change < 0 ? range.min : range.max) += change;
+        end = unbounded;
+      else if (end != unbounded)
+        end += change;
     }
     image.push_back(range);
   }
