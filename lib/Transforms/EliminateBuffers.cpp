@@ -58,6 +58,12 @@ namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "eliminate-buffers";
 
+/// True if the call may end at the operation or inside of it.
+static bool hasAssertion(Operation *op) {
+  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -286,9 +292,7 @@ static bool isReady(Value value, Operation *op) {
 /// source may be what is checked there.
 static bool assertsBetween(Operation *op, Operation *end) {
   for (; op != end; op = op->getNextNode())
-    if (op->walk([](cf::AssertOp) {
-            return WalkResult::interrupt();
-          }).wasInterrupted())
+    if (hasAssertion(op))
       return true;
   return false;
 }
@@ -640,16 +644,13 @@ static bool coversAll(const Access &access, AffineForOp nest) {
 static bool isOverwritten(AffineForOp nest, Value memref) {
   Operation *op = nest->getNextNode();
   for (unsigned n = 0; op && n < mostLookedAt; ++n, op = op->getNextNode()) {
-    bool asserts = op->walk([](cf::AssertOp) {
-                       return WalkResult::interrupt();
-                     }).wasInterrupted();
+    if (hasAssertion(op))
+      return false;
     SmallVector<Access, 4> accesses;
     collectAccesses(op, accesses);
     llvm::erase_if(accesses, [&](const Access &access) {
       return access.memref && !mayAlias(access.memref, memref);
     });
-    if (asserts)
-      return false;
     if (accesses.empty())
       continue;
     auto later = dyn_cast<AffineForOp>(op);
