@@ -19,87 +19,44 @@ namespace polynest {
 /// Conditions of more operations than this are not looked into.
 static constexpr unsigned deepestCondition = 8;
 
-static Relation swapSides(Relation relation) {
+/// Stands for NaN in an example.
+static constexpr int64_t kNan = -1;
+
+/// Two numbers that relate so.
+static std::array<int64_t, 2> getExample(Relation relation) {
   switch (relation) {
   case Relation::Less:
-    return Relation::Greater;
-  case Relation::Greater:
-    return Relation::Less;
-  case Relation::NanFirst:
-    return Relation::NanSecond;
-  case Relation::NanSecond:
-    return Relation::NanFirst;
+    return {0, 1};
   case Relation::Equal:
+    return {0, 0};
+  case Relation::Greater:
+    return {1, 0};
+  case Relation::NanFirst:
+    return {kNan, 0};
+  case Relation::NanSecond:
+    return {0, kNan};
   case Relation::NanBoth:
-    return relation;
+    return {kNan, kNan};
   }
   llvm_unreachable("all relations are handled");
 }
 
-/// The outcomes for which a comparison of floats holds, a bit for each: equal,
-/// greater, less, unordered.
-static unsigned outcomesOf(arith::CmpFPredicate predicate) {
-  constexpr unsigned unordered = 8;
-  unsigned number = unsigned(predicate);
-  if (predicate == arith::CmpFPredicate::AlwaysTrue)
-    return 7 | unordered;
-  if (predicate == arith::CmpFPredicate::UNO)
-    return unordered;
-  // UEQ to UNE stand in the order of OEQ to ONE.
-  constexpr unsigned first = unsigned(arith::CmpFPredicate::UEQ);
-  return number < first ? number : (number - first + 1) | unordered;
-}
-static_assert(unsigned(arith::CmpFPredicate::AlwaysFalse) == 0 &&
-              unsigned(arith::CmpFPredicate::OEQ) == 1 &&
-              unsigned(arith::CmpFPredicate::OGT) == 2 &&
-              unsigned(arith::CmpFPredicate::OLT) == 4 &&
-              unsigned(arith::CmpFPredicate::ONE) == 6 &&
-              unsigned(arith::CmpFPredicate::ORD) == 7 &&
-              unsigned(arith::CmpFPredicate::UEQ) == 8 &&
-              unsigned(arith::CmpFPredicate::UGT) == 9 &&
-              unsigned(arith::CmpFPredicate::ULT) == 11 &&
-              unsigned(arith::CmpFPredicate::UNE) == 13);
-
-/// Whether a comparison of floats holds for two that relate so.
-static bool holds(arith::CmpFPredicate predicate, Relation relation) {
-  unsigned outcomes = outcomesOf(predicate);
-  switch (relation) {
-  case Relation::Equal:
-    return outcomes & 1;
-  case Relation::Greater:
-    return outcomes & 2;
-  case Relation::Less:
-    return outcomes & 4;
-  case Relation::NanFirst:
-  case Relation::NanSecond:
-  case Relation::NanBoth:
-    return outcomes & 8;
-  }
-  llvm_unreachable("all relations are handled");
+/// Whether a comparison of floats holds for two numbers of an example.
+static bool holds(arith::CmpFPredicate predicate, int64_t a, int64_t b) {
+  auto toFloat = [](int64_t number) {
+    return number == kNan ? APFloat::getNaN(APFloat::IEEEdouble())
+                          : APFloat(double(number));
+  };
+  return arith::applyCmpPredicate(predicate, toFloat(a), toFloat(b));
 }
 
-/// The same for integers.
-static bool holds(arith::CmpIPredicate predicate, Relation relation) {
-  using Predicate = arith::CmpIPredicate;
-  switch (predicate) {
-  case Predicate::eq:
-    return relation == Relation::Equal;
-  case Predicate::ne:
-    return relation != Relation::Equal;
-  case Predicate::slt:
-  case Predicate::ult:
-    return relation == Relation::Less;
-  case Predicate::sle:
-  case Predicate::ule:
-    return relation != Relation::Greater;
-  case Predicate::sgt:
-  case Predicate::ugt:
-    return relation == Relation::Greater;
-  case Predicate::sge:
-  case Predicate::uge:
-    return relation != Relation::Less;
-  }
-  llvm_unreachable("all predicates are handled");
+/// The same for integers, of which none is NaN: what it says of that is not
+/// used.
+static bool holds(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
+  auto toInteger = [](int64_t number) {
+    return APInt(64, number, /*isSigned=*/true);
+  };
+  return arith::applyCmpPredicate(predicate, toInteger(a), toInteger(b));
 }
 
 namespace {
@@ -145,16 +102,8 @@ std::optional<TruthTable> TableBuilder::compare(Predicate predicate, Value lhs,
     return std::nullopt;
   TruthTable table = {};
   for (unsigned i = 0; i < numRelations; ++i) {
-    auto relation = Relation(i);
-    if (*left == *right) {
-      Relation isNan = *left == 0 ? Relation::NanFirst : Relation::NanSecond;
-      relation = relation == isNan || relation == Relation::NanBoth
-                     ? Relation::NanBoth
-                     : Relation::Equal;
-    } else if (*left == 1) {
-      relation = swapSides(relation);
-    }
-    table[i] = holds(predicate, relation);
+    std::array<int64_t, 2> example = getExample(Relation(i));
+    table[i] = holds(predicate, example[*left], example[*right]);
   }
   return table;
 }
