@@ -309,18 +309,16 @@ std::optional<Search> matchSearch(AffineForOp loop, unsigned place) {
       continue;
     }
     // What else sees the best value so far would see that of a part.
-    parts.insert(op);
-    bool isSeen = llvm::any_of(best.getUsers(), [&](Operation *user) {
-      return !parts.contains(user);
-    });
-    parts.erase(op);
-    isSeen |= llvm::any_of(parts, [&](Operation *part) {
-      return llvm::any_of(part->getUsers(), [&](Operation *user) {
-        return !parts.contains(user) && user != op &&
-               user != loop.getYieldedValues()[place].getDefiningOp();
-      });
-    });
-    if (isSeen)
+    Operation *mover = loop.getYieldedValues()[place].getDefiningOp();
+    auto isElse = [&](Operation *user) {
+      return user != op && !parts.contains(user);
+    };
+    if (llvm::any_of(best.getUsers(), isElse) ||
+        llvm::any_of(parts, [&](Operation *part) {
+          return llvm::any_of(part->getUsers(), [&](Operation *user) {
+            return user != mover && isElse(user);
+          });
+        }))
       continue;
     search.takesLast =
         at(*table, Relation::Equal) || at(*table, Relation::NanBoth);
