@@ -216,11 +216,6 @@ static Extent extentOf(Value memref, int64_t d) {
 }
 
 namespace {
-/// What a slice takes of one dimension.
-struct StridedRange {
-  OpFoldResult offset, size, stride;
-};
-
 /// Collects what one entry needs, and emits it.
 class SizeChecks {
 public:
@@ -248,8 +243,8 @@ public:
 
 private:
   LogicalResult requireConstantSlice(Operation *op, Extent whole,
-                                     const StridedRange &range);
-  bool isSliceInside(Value source, int64_t d, const StridedRange &range);
+                                     const Range &range);
+  bool isSliceInside(Value source, int64_t d, const Range &range);
   SizeProduct productOf(Extent extent);
   void requireEqual(Operation *op, Extent a, Extent b);
   LogicalResult requireWindow(Operation *op, AffineExpr expr,
@@ -847,7 +842,7 @@ void SizeChecks::visit(memref::CastOp op) {
 /// The slice, if all of it is constant, lies inside of `whole`. Errors are what
 /// certainly does not.
 LogicalResult SizeChecks::requireConstantSlice(Operation *op, Extent whole,
-                                               const StridedRange &range) {
+                                               const Range &range) {
   int64_t offset = *getConstantIntValue(range.offset);
   int64_t size = *getConstantIntValue(range.size);
   int64_t stride = *getConstantIntValue(range.stride);
@@ -874,8 +869,7 @@ LogicalResult SizeChecks::requireConstantSlice(Operation *op, Extent whole,
 }
 
 /// True if the slice is proven to lie inside of dimension `d` of `source`.
-bool SizeChecks::isSliceInside(Value source, int64_t d,
-                               const StridedRange &range) {
+bool SizeChecks::isSliceInside(Value source, int64_t d, const Range &range) {
   std::optional<int64_t> stride = getConstantIntValue(range.stride);
   SizeSum size = order.of(range.size), first = order.of(range.offset);
   if (order.isAtMost(size, {}))
@@ -928,11 +922,11 @@ static Value compareSlice(OpBuilder &builder, Location loc, Value whole,
 LogicalResult SizeChecks::visit(memref::SubViewOp op) {
   if (llvm::is_contained(op.getStaticSizes(), 0))
     return success();
-  for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
-    StridedRange range = {op.getMixedOffsets()[d], op.getMixedSizes()[d],
-                          op.getMixedStrides()[d]};
+  for (auto [d, offset, size, stride] : llvm::enumerate(
+           op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides())) {
+    Range range = {offset, size, stride};
     Extent whole = extentOf(op.getSource(), d);
-    OpFoldResult parts[] = {range.offset, range.size, range.stride};
+    OpFoldResult parts[] = {offset, size, stride};
     if (llvm::all_of(parts, [](OpFoldResult part) {
           return getConstantIntValue(part).has_value();
         })) {
