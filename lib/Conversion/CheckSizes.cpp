@@ -655,22 +655,23 @@ static bool isComputable(AffineExpr expr) {
 }
 
 /// Whether all values that the index takes over loops of these sizes lie in
-/// [0, `size`), found by computing them until one does not. Nothing runs where
-/// a loop is empty, which may be one of `others`.
+/// [0, `size`), found by computing them until one does not. `counts` has the
+/// sizes of `dims` and behind them those of others; nothing runs where one is
+/// empty.
 static Value walkLoops(OpBuilder &builder, Location loc, AffineExpr expr,
-                       ArrayRef<unsigned> dims, ValueRange counts,
-                       ValueRange others, Value size, unsigned numLoops) {
+                       ArrayRef<unsigned> dims, ValueRange counts, Value size,
+                       unsigned numLoops) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
   Value runs = yes;
-  for (ValueRange group : {counts, others})
-    for (Value count : group)
-      if (!getConstantIntValue(count)) {
-        Value some = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::sgt, count, zero);
-        runs = arith::AndIOp::create(builder, loc, runs, some);
-      }
+  for (Value count : counts)
+    if (!getConstantIntValue(count)) {
+      Value some = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sgt, count, zero);
+      runs = arith::AndIOp::create(builder, loc, runs, some);
+    }
+  counts = counts.take_front(dims.size());
   // Points beyond a word are never reached.
   Value largest = arith::ConstantIndexOp::create(builder, loc, INT64_MAX);
   Value total = counts.front();
@@ -750,10 +751,8 @@ LogicalResult SizeChecks::requireInside(Operation *op, AffineExpr expr,
            describe(size),
        [&](OpBuilder &builder, Location loc, ValueRange values) -> Value {
          auto walk = [&](OpBuilder &inner) {
-           ValueRange counts = values.drop_front();
-           return walkLoops(
-               inner, loc, expr, dims, counts.take_front(dims.size()),
-               counts.drop_front(dims.size()), values[0], loops.size());
+           return walkLoops(inner, loc, expr, dims, values.drop_front(),
+                            values[0], loops.size());
          };
          if (!mayFit)
            return walk(builder);
