@@ -18,8 +18,6 @@ static constexpr unsigned kMostSteps = 256;
 /// Sums of more parts are numbers of their own.
 static constexpr size_t kMostTerms = 8;
 
-static bool isWide(Type type) { return type.isIndex() || type.isInteger(64); }
-
 static SizeSum constantSum(int64_t constant) { return {constant, {}}; }
 static SizeSum unknownSum(UnknownSize size) { return {0, {{size, 1}}}; }
 

@@ -94,8 +94,7 @@ bool SizeFacts::assume(cf::AssertOp op) {
   auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
   if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
     return false;
-  Type type = compare.getLhs().getType();
-  if (!type.isIndex() && !type.isInteger(64))
+  if (!isWide(compare.getLhs().getType()))
     return false;
   SizeProduct a = of(OpFoldResult(compare.getLhs()));
   bool isWhole = steps > 0;
@@ -195,7 +194,6 @@ SizeProduct SizeFacts::ofSize(OpFoldResult size) {
 
 /// A number that is computed of others.
 std::optional<SizeProduct> SizeFacts::ofNumber(Operation *op) {
-  auto isWide = [](Type type) { return type.isIndex() || type.isInteger(64); };
   if (isa<tensor::DimOp, memref::DimOp>(op)) {
     std::optional<int64_t> d = getConstantIntValue(op->getOperand(1));
     auto type = dyn_cast<ShapedType>(op->getOperand(0).getType());

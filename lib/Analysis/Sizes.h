@@ -15,6 +15,11 @@
 
 namespace polynest {
 
+/// Types that hold every size.
+inline bool isWide(mlir::Type type) {
+  return type.isIndex() || type.isInteger(64);
+}
+
 /// A number that is not known: the size of dimension `dim` of the tensor or
 /// memref `base`, or the number `base` where `dim` is -1.
 struct UnknownSize {

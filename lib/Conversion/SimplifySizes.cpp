@@ -53,8 +53,7 @@ struct Decision {
 //===----------------------------------------------------------------------===//
 
 static bool isNumber(Operation *op) {
-  Type type = op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
-  return type && (type.isIndex() || type.isInteger(64)) &&
+  return op->getNumResults() == 1 && isWide(op->getResult(0).getType()) &&
          isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp,
              arith::SelectOp, affine::AffineApplyOp, affine::AffineMinOp,
              affine::AffineMaxOp>(op);
