@@ -20,6 +20,7 @@
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -108,12 +109,6 @@ static std::optional<Decision> decide(Operation *op, SizeOrder &order) {
 // Transform
 //===----------------------------------------------------------------------===//
 
-static Value castTo(OpBuilder &builder, Location loc, Value value, Type type) {
-  return value.getType() == type
-             ? value
-             : arith::IndexCastOp::create(builder, loc, type, value);
-}
-
 static Value makeDim(OpBuilder &builder, Location loc, Value shaped,
                      int64_t d) {
   if (isa<TensorType>(shaped.getType()))
@@ -147,7 +142,8 @@ static Value makeResult(const Decision &decision,
   const UnknownSize &size = decision.sum.terms.front().first;
   Value number =
       size.dim < 0 ? size.base : makeDim(builder, loc, size.base, size.dim);
-  number = castTo(builder, loc, inPlaceOf(number), type);
+  number =
+      getValueOrCreateCastToIndexLike(builder, loc, type, inPlaceOf(number));
   if (decision.sum.constant == 0)
     return number;
   return arith::AddIOp::create(builder, loc, number,
