@@ -4,6 +4,7 @@
 #include "Analysis/LoopIndex.h"
 
 #include "Analysis/Access.h"
+#include "Analysis/LinearIndex.h"
 #include "mlir/IR/IntegerSet.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -18,19 +19,6 @@ namespace polynest {
 static constexpr unsigned mostTries = 64;
 
 namespace {
-/// A sum of variables, each times a number that is not 0, and a constant.
-struct Sum {
-  SmallVector<std::pair<Value, int64_t>, 4> terms;
-  int64_t constant = 0;
-
-  int64_t factorOf(Value value) const {
-    for (auto [other, factor] : terms)
-      if (other == value)
-        return factor;
-    return 0;
-  }
-};
-
 /// The operands of a map or set, dimensions before symbols.
 struct Operands {
   ValueRange values;
@@ -49,22 +37,22 @@ private:
     return value != loop.getInductionVar() &&
            loop->isAncestor(value.getParentBlock()->getParentOp());
   }
-  bool addTerm(Sum &sum, Value value, int64_t factor);
-  bool add(Sum &sum, const Sum &other, int64_t factor);
-  bool add(Sum &sum, AffineExpr expr, int64_t factor, Operands operands,
+  bool add(LinearIndex &sum, AffineExpr expr, int64_t factor, Operands operands,
            std::optional<bool> isUpper);
-  bool addDivision(Sum &sum, AffineBinaryOpExpr expr, int64_t factor,
+  bool addDivision(LinearIndex &sum, AffineBinaryOpExpr expr, int64_t factor,
                    Operands operands, std::optional<bool> isUpper);
-  std::optional<int64_t> endOf(const Sum &sum, bool isUpper);
-  std::optional<int64_t> tryBounds(const Sum &sum, bool isUpper);
-  Value innermostOf(const Sum &sum);
-  bool dropMoving(Sum &sum);
-  SmallVector<Sum, 4> boundsOf(Value value, bool isUpper);
+  std::optional<int64_t> endOf(const LinearIndex &sum, bool isUpper);
+  std::optional<int64_t> tryBounds(const LinearIndex &sum, bool isUpper);
+  Value innermostOf(const LinearIndex &sum);
+  bool dropMoving(LinearIndex &sum);
+  SmallVector<LinearIndex, 4> boundsOf(Value value, bool isUpper);
   void addLoopBounds(AffineForOp inner, bool isUpper,
-                     SmallVectorImpl<Sum> &bounds);
-  void addConditions(Value value, bool isUpper, SmallVectorImpl<Sum> &bounds);
+                     SmallVectorImpl<LinearIndex> &bounds);
+  void addConditions(Value value, bool isUpper,
+                     SmallVectorImpl<LinearIndex> &bounds);
   void addCondition(AffineExpr left, bool isEqual, Operands operands,
-                    Value value, bool isUpper, SmallVectorImpl<Sum> &bounds);
+                    Value value, bool isUpper,
+                    SmallVectorImpl<LinearIndex> &bounds);
 
   AffineForOp loop;
   Operation *op;
@@ -74,39 +62,11 @@ private:
 };
 } // namespace
 
-static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
-  int64_t product;
-  return !llvm::MulOverflow(value, factor, product) &&
-         !llvm::AddOverflow(sum, product, sum);
-}
-
-bool Ends::addTerm(Sum &sum, Value value, int64_t factor) {
-  for (auto *it = sum.terms.begin(); it != sum.terms.end(); ++it)
-    if (it->first == value) {
-      if (!addScaled(it->second, factor, 1))
-        return false;
-      if (it->second == 0)
-        sum.terms.erase(it);
-      return true;
-    }
-  if (factor != 0)
-    sum.terms.push_back({value, factor});
-  return true;
-}
-
-bool Ends::add(Sum &sum, const Sum &other, int64_t factor) {
-  return addScaled(sum.constant, other.constant, factor) &&
-         llvm::all_of(other.terms, [&](auto &term) {
-           int64_t product = 0;
-           return addScaled(product, term.second, factor) &&
-                  addTerm(sum, term.first, product);
-         });
-}
-
 /// Adds `factor` times a quotient or rest: its value, where that is one; with
 /// `isUpper`, something that is at least, or at most, as large.
-bool Ends::addDivision(Sum &sum, AffineBinaryOpExpr expr, int64_t factor,
-                       Operands operands, std::optional<bool> isUpper) {
+bool Ends::addDivision(LinearIndex &sum, AffineBinaryOpExpr expr,
+                       int64_t factor, Operands operands,
+                       std::optional<bool> isUpper) {
   auto by = dyn_cast<AffineConstantExpr>(expr.getRHS());
   if (!by || by.getValue() <= 0 || !isUpper)
     return false;
@@ -116,7 +76,7 @@ bool Ends::addDivision(Sum &sum, AffineBinaryOpExpr expr, int64_t factor,
   bool isFloor = expr.getKind() == AffineExprKind::FloorDiv;
   // What is divided, if it is a number from a range.
   std::optional<int64_t> low, high;
-  Sum least, most;
+  LinearIndex least, most;
   if (!isInBound && add(least, expr.getLHS(), 1, operands, /*isUpper=*/false))
     low = endOf(least, /*isUpper=*/false);
   if (low && add(most, expr.getLHS(), 1, operands, /*isUpper=*/true))
@@ -126,18 +86,16 @@ bool Ends::addDivision(Sum &sum, AffineBinaryOpExpr expr, int64_t factor,
     bool isOne = first == llvm::divideFloorSigned(*high, divisor);
     int64_t end = wantsMost ? *high : *low;
     if (isRest)
-      return addScaled(sum.constant,
-                       isOne       ? end - first * divisor
-                       : wantsMost ? divisor - 1
-                                   : 0,
-                       factor);
-    return addScaled(sum.constant,
-                     isFloor ? llvm::divideFloorSigned(end, divisor)
-                             : llvm::divideCeilSigned(end, divisor),
+      return sum.add(isOne       ? end - first * divisor
+                     : wantsMost ? divisor - 1
+                                 : 0,
                      factor);
+    return sum.add(isFloor ? llvm::divideFloorSigned(end, divisor)
+                           : llvm::divideCeilSigned(end, divisor),
+                   factor);
   }
   if (isRest)
-    return addScaled(sum.constant, wantsMost ? divisor - 1 : 0, factor);
+    return sum.add(wantsMost ? divisor - 1 : 0, factor);
   // c * (e floordiv d) is c / d * e, less a rest of up to d - 1.
   if (factor % divisor != 0)
     return false;
@@ -145,15 +103,15 @@ bool Ends::addDivision(Sum &sum, AffineBinaryOpExpr expr, int64_t factor,
   int64_t rest =
       isFloor ? (wantsMost ? 0 : 1 - divisor) : (wantsMost ? divisor - 1 : 0);
   return add(sum, expr.getLHS(), scaled, operands, isUpper) &&
-         addScaled(sum.constant, rest, scaled);
+         sum.add(rest, scaled);
 }
 
 /// Adds `factor` times the expression; with `isUpper`, something that is at
 /// least, or at most, as large. False where it is no such sum.
-bool Ends::add(Sum &sum, AffineExpr expr, int64_t factor, Operands operands,
-               std::optional<bool> isUpper) {
+bool Ends::add(LinearIndex &sum, AffineExpr expr, int64_t factor,
+               Operands operands, std::optional<bool> isUpper) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return addScaled(sum.constant, constant.getValue(), factor);
+    return sum.add(constant.getValue(), factor);
   if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
     if (expr.getKind() == AffineExprKind::Add)
       return add(sum, binary.getLHS(), factor, operands, isUpper) &&
@@ -171,12 +129,12 @@ bool Ends::add(Sum &sum, AffineExpr expr, int64_t factor, Operands operands,
       operands.values[dim ? dim.getPosition()
                           : operands.numDims +
                                 cast<AffineSymbolExpr>(expr).getPosition()];
-  return addTerm(sum, value, factor);
+  return sum.add(value, factor);
 }
 
 /// The variable of the sum whose bounds may name the others; null if none moves
 /// inside of the loop.
-Value Ends::innermostOf(const Sum &sum) {
+Value Ends::innermostOf(const LinearIndex &sum) {
   Value innermost;
   for (auto [value, factor] : sum.terms) {
     if (!isInside(value))
@@ -191,27 +149,27 @@ Value Ends::innermostOf(const Sum &sum) {
 
 /// The end of a sum whose other terms cancel, over all that happens inside of
 /// the loop.
-std::optional<int64_t> Ends::endOf(const Sum &sum, bool isUpper) {
+std::optional<int64_t> Ends::endOf(const LinearIndex &sum, bool isUpper) {
   tries = 0;
   return tryBounds(sum, isUpper);
 }
 
-std::optional<int64_t> Ends::tryBounds(const Sum &sum, bool isUpper) {
+std::optional<int64_t> Ends::tryBounds(const LinearIndex &sum, bool isUpper) {
   Value value = innermostOf(sum);
   if (!value)
     return sum.terms.empty() ? std::optional(sum.constant) : std::nullopt;
   int64_t factor = sum.factorOf(value);
   std::optional<int64_t> end;
-  for (const Sum &bound : boundsOf(value, (factor > 0) == isUpper)) {
+  for (const LinearIndex &bound : boundsOf(value, (factor > 0) == isUpper)) {
     if (++tries > mostTries)
       break;
-    Sum other;
+    LinearIndex other;
     for (auto [term, scale] : sum.terms)
       if (term != value)
         other.terms.push_back({term, scale});
     other.constant = sum.constant;
     std::optional<int64_t> found =
-        add(other, bound, factor) ? tryBounds(other, isUpper) : std::nullopt;
+        other.add(bound, factor) ? tryBounds(other, isUpper) : std::nullopt;
     if (found)
       end = !end      ? *found
             : isUpper ? std::min(*end, *found)
@@ -221,14 +179,14 @@ std::optional<int64_t> Ends::tryBounds(const Sum &sum, bool isUpper) {
 }
 
 /// What the variable is never above, or never below.
-SmallVector<Sum, 4> Ends::boundsOf(Value value, bool isUpper) {
-  SmallVector<Sum, 4> bounds;
+SmallVector<LinearIndex, 4> Ends::boundsOf(Value value, bool isUpper) {
+  SmallVector<LinearIndex, 4> bounds;
   if (!isAffineInductionVar(value))
     return bounds;
   llvm::SaveAndRestore inBound(isInBound, true);
   std::optional<IndexRange> range = getConstantRange(value);
   if (range && range->min <= range->max)
-    bounds.push_back({{}, isUpper ? range->max : range->min});
+    bounds.push_back(isUpper ? range->max : range->min);
   if (AffineForOp inner = getForInductionVarOwner(value))
     addLoopBounds(inner, isUpper, bounds);
   addConditions(value, isUpper, bounds);
@@ -236,7 +194,7 @@ SmallVector<Sum, 4> Ends::boundsOf(Value value, bool isUpper) {
 }
 
 void Ends::addLoopBounds(AffineForOp inner, bool isUpper,
-                         SmallVectorImpl<Sum> &bounds) {
+                         SmallVectorImpl<LinearIndex> &bounds) {
   AffineMap lower = inner.getLowerBoundMap(), upper = inner.getUpperBoundMap();
   Operands lows{inner.getLowerBoundOperands(), lower.getNumDims()};
   Operands highs{inner.getUpperBoundOperands(), upper.getNumDims()};
@@ -245,7 +203,7 @@ void Ends::addLoopBounds(AffineForOp inner, bool isUpper,
     return;
   if (!isUpper) {
     for (AffineExpr result : lower.getResults()) {
-      Sum begin;
+      LinearIndex begin;
       if (add(begin, result, 1, lows, /*isUpper=*/false))
         bounds.push_back(std::move(begin));
     }
@@ -266,24 +224,23 @@ void Ends::addLoopBounds(AffineForOp inner, bool isUpper,
       // Both ends move with others, always as far from each other. A length
       // that is not positive may come from numbers that have overflowed.
       auto constant = dyn_cast<AffineConstantExpr>(length);
-      Sum last;
+      LinearIndex last;
       if (constant && constant.getValue() > 0 &&
           add(last, lower.getResult(0), 1, lows, /*isUpper=*/true) &&
-          addScaled(last.constant, (constant.getValue() - 1) / step, step)) {
+          last.add((constant.getValue() - 1) / step, step)) {
         bounds.push_back(std::move(last));
         continue;
       }
     }
-    Sum end;
-    if (add(end, result, 1, highs, /*isUpper=*/true) &&
-        addScaled(end.constant, before, -1))
+    LinearIndex end;
+    if (add(end, result, 1, highs, /*isUpper=*/true) && end.add(before, -1))
       bounds.push_back(std::move(end));
   }
 }
 
 /// What conditions around the operation say about the variable.
 void Ends::addConditions(Value value, bool isUpper,
-                         SmallVectorImpl<Sum> &bounds) {
+                         SmallVectorImpl<LinearIndex> &bounds) {
   Operation *owner = value.getParentBlock()->getParentOp();
   for (Operation *at = op; at != owner && at->getParentOp();
        at = at->getParentOp()) {
@@ -307,14 +264,14 @@ void Ends::addConditions(Value value, bool isUpper,
 /// Bounds of the variable where `left` is at least 0, or 0.
 void Ends::addCondition(AffineExpr left, bool isEqual, Operands operands,
                         Value value, bool isUpper,
-                        SmallVectorImpl<Sum> &bounds) {
+                        SmallVectorImpl<LinearIndex> &bounds) {
   // What is at least as large is not negative either.
-  Sum sum;
+  LinearIndex sum;
   if (!add(sum, left, 1, operands, /*isUpper=*/true))
     return;
   int64_t factor = sum.factorOf(value);
   if (isEqual && (factor > 0) == isUpper) {
-    sum = Sum();
+    sum = LinearIndex();
     if (!add(sum, left, -1, operands, /*isUpper=*/true))
       return;
     factor = sum.factorOf(value);
@@ -322,9 +279,9 @@ void Ends::addCondition(AffineExpr left, bool isEqual, Operands operands,
   if (factor == 0 || factor == INT64_MIN || (factor > 0) == isUpper)
     return;
   int64_t size = std::abs(factor);
-  Sum bound;
+  LinearIndex bound;
   if (size == 1) {
-    if (!add(bound, sum, -factor) || !addTerm(bound, value, 1))
+    if (!bound.add(sum, -factor) || !bound.add(value, 1))
       return;
   } else if (sum.terms.size() == 1) {
     bound.constant = isUpper ? llvm::divideFloorSigned(sum.constant, size)
@@ -343,13 +300,13 @@ void Ends::addCondition(AffineExpr left, bool isEqual, Operands operands,
 
 /// What is left of a sum that does not move inside of the loop, where loops
 /// inside whose ranges are not constant stand where they begin.
-bool Ends::dropMoving(Sum &sum) {
+bool Ends::dropMoving(LinearIndex &sum) {
   for (unsigned i = 0; i != mostTries; ++i) {
     Value value = innermostOf(sum);
     if (!value)
       return true;
     int64_t factor = sum.factorOf(value);
-    if (factor == INT64_MIN || !addTerm(sum, value, -factor))
+    if (factor == INT64_MIN || !sum.add(value, -factor))
       return false;
     AffineForOp inner = getForInductionVarOwner(value);
     if (!inner || getConstantRange(value))
@@ -364,16 +321,16 @@ bool Ends::dropMoving(Sum &sum) {
 }
 
 std::optional<LoopIndex> Ends::indexOf(AffineExpr expr, Operands operands) {
-  Sum least, most;
+  LinearIndex least, most;
   if (!add(least, expr, 1, operands, /*isUpper=*/false) ||
       !add(most, expr, 1, operands, /*isUpper=*/true))
     return std::nullopt;
-  Sum still = most;
+  LinearIndex still = most;
   still.constant = 0;
   if (!dropMoving(still))
     return std::nullopt;
   still.constant = 0;
-  if (!add(least, still, -1) || !add(most, still, -1))
+  if (!least.add(still, -1) || !most.add(still, -1))
     return std::nullopt;
   std::optional<int64_t> low = endOf(least, /*isUpper=*/false);
   std::optional<int64_t> high = endOf(most, /*isUpper=*/true);

@@ -3,99 +3,11 @@
 
 #include "Transforms/IndexBoxes.h"
 
-#include "Analysis/AffineValues.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace polynest {
-
-std::optional<LinearIndex> addIndex(const LinearIndex &a, const LinearIndex &b,
-                                    int64_t factor) {
-  LinearIndex sum = a;
-  auto add = [&](int64_t &to, int64_t value) {
-    int64_t product;
-    return !llvm::MulOverflow(value, factor, product) &&
-           !llvm::AddOverflow(to, product, to);
-  };
-  if (!add(sum.constant, b.constant))
-    return std::nullopt;
-  for (auto [value, count] : b.terms) {
-    auto *it = llvm::find_if(sum.terms, [&, value = value](const auto &term) {
-      return term.first == value;
-    });
-    if (it == sum.terms.end()) {
-      sum.terms.emplace_back(value, 0);
-      it = std::prev(sum.terms.end());
-    }
-    if (!add(it->second, count))
-      return std::nullopt;
-    if (it->second == 0)
-      sum.terms.erase(it);
-  }
-  return sum;
-}
-
-std::optional<LinearIndex> getLinearIndex(AffineExpr expr, unsigned numDims,
-                                          ValueRange operands) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return LinearIndex(constant.getValue());
-  auto ofOperand = [&](unsigned position) {
-    LinearIndex index;
-    index.terms.emplace_back(operands[position], 1);
-    return index;
-  };
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return ofOperand(dim.getPosition());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return ofOperand(numDims + symbol.getPosition());
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  bool isProduct = binary.getKind() == AffineExprKind::Mul;
-  if (!isProduct ? binary.getKind() != AffineExprKind::Add : !factor)
-    return std::nullopt;
-  std::optional<LinearIndex> lhs =
-      getLinearIndex(binary.getLHS(), numDims, operands);
-  if (!lhs)
-    return std::nullopt;
-  if (isProduct)
-    return addIndex(LinearIndex(), *lhs, factor.getValue());
-  std::optional<LinearIndex> rhs =
-      getLinearIndex(binary.getRHS(), numDims, operands);
-  return rhs ? addIndex(*lhs, *rhs) : std::nullopt;
-}
-
-bool isAtMost(const LinearIndex &a, const LinearIndex &b) {
-  std::optional<LinearIndex> difference = addIndex(b, a, -1);
-  if (!difference)
-    return false;
-  int64_t least = difference->constant;
-  for (auto [value, count] : difference->terms) {
-    IntegerRange range = rangeOfValue(value);
-    int64_t end = count > 0 ? range.low : range.high, product;
-    if (end == (count > 0 ? INT64_MIN : INT64_MAX) ||
-        llvm::MulOverflow(end, count, product) ||
-        llvm::AddOverflow(least, product, least))
-      return false;
-  }
-  return least >= 0;
-}
-
-bool isSameNumber(const LinearIndex &a, const LinearIndex &b) {
-  std::optional<LinearIndex> difference = addIndex(a, b, -1);
-  return difference && difference->isConstant() && difference->constant == 0;
-}
-
-AffineExpr getIndexExpr(const LinearIndex &index,
-                        SmallVectorImpl<Value> &operands, unsigned &numSymbols,
-                        MLIRContext *context) {
-  AffineExpr expr = getAffineConstantExpr(index.constant, context);
-  for (auto [value, count] : index.terms) {
-    expr = expr + getAffineSymbolExpr(numSymbols++, context) * count;
-    operands.push_back(value);
-  }
-  return expr;
-}
 
 std::optional<int64_t> getExtent(const IndexSide &side) {
   std::optional<LinearIndex> extent = addIndex(side.high, side.low, -1);

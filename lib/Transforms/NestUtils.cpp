@@ -7,6 +7,7 @@
 #include "Analysis/AffineValues.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
+#include "Analysis/LinearIndex.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,70 +23,6 @@ using namespace mlir;
 using namespace mlir::affine;
 
 namespace polynest {
-
-//===----------------------------------------------------------------------===//
-// Linear forms
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A sum of values times coefficients, plus a constant.
-struct Linear {
-  SmallVector<std::pair<Value, int64_t>, 4> terms;
-  int64_t constant = 0;
-
-  bool add(Value value, int64_t factor) {
-    for (auto &[other, coefficient] : terms)
-      if (other == value)
-        return !llvm::AddOverflow(coefficient, factor, coefficient);
-    terms.push_back({value, factor});
-    return true;
-  }
-  int64_t coefficientOf(Value value) const {
-    for (auto [other, coefficient] : terms)
-      if (other == value)
-        return coefficient;
-    return 0;
-  }
-};
-} // namespace
-
-static bool addLinear(Linear &form, AffineExpr expr, int64_t factor,
-                      ValueRange operands, unsigned numDims) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    int64_t part;
-    return !llvm::MulOverflow(constant.getValue(), factor, part) &&
-           !llvm::AddOverflow(form.constant, part, form.constant);
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return form.add(operands[dim.getPosition()], factor);
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return form.add(operands[numDims + symbol.getPosition()], factor);
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  if (expr.getKind() == AffineExprKind::Add)
-    return addLinear(form, binary.getLHS(), factor, operands, numDims) &&
-           addLinear(form, binary.getRHS(), factor, operands, numDims);
-  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  if (expr.getKind() != AffineExprKind::Mul || !constant ||
-      llvm::MulOverflow(factor, constant.getValue(), factor))
-    return false;
-  return addLinear(form, binary.getLHS(), factor, operands, numDims);
-}
-
-/// An expression over the access's operands as a linear form; none if it has
-/// divisions or products.
-static std::optional<Linear> getLinear(const Access &access, AffineExpr expr) {
-  Linear form;
-  if (!addLinear(form, expr, 1, access.map.getOperands(),
-                 access.map.getNumDims()))
-    return std::nullopt;
-  llvm::erase_if(form.terms, [](auto &term) { return term.second == 0; });
-  return form;
-}
-
-/// Index `d` likewise.
-static std::optional<Linear> getLinear(const Access &access, unsigned d) {
-  return getLinear(access, access.map.getAffineMap().getResult(d));
-}
 
 static bool isDefinedInside(Value value, Operation *root) {
   return root->isAncestor(value.getParentBlock()->getParentOp());
@@ -105,8 +42,9 @@ bool haveDisjointRanges(const Access &a, const Access &b) {
 
 /// Splits the terms of an index over variables that are compared, by their
 /// place, and the rest; false if the rest names what changes inside `root`.
-static bool splitTerms(const Linear &form, ArrayRef<Value> ivs, Operation *root,
-                       SmallVectorImpl<int64_t> &coefficients, Linear &rest) {
+static bool splitTerms(const LinearIndex &form, ArrayRef<Value> ivs,
+                       Operation *root, SmallVectorImpl<int64_t> &coefficients,
+                       LinearIndex &rest) {
   coefficients.assign(ivs.size(), 0);
   rest.constant = form.constant;
   for (auto [value, coefficient] : form.terms) {
@@ -122,10 +60,10 @@ static bool splitTerms(const Linear &form, ArrayRef<Value> ivs, Operation *root,
 }
 
 /// Whether two forms are equal but for a constant.
-static bool haveEqualTerms(const Linear &a, const Linear &b) {
+static bool haveEqualTerms(const LinearIndex &a, const LinearIndex &b) {
   return a.terms.size() == b.terms.size() &&
          llvm::all_of(a.terms, [&](const auto &term) {
-           return b.coefficientOf(term.first) == term.second;
+           return b.factorOf(term.first) == term.second;
          });
 }
 
@@ -187,9 +125,12 @@ bool meetOnlyInStep(const Access &a, ArrayRef<Value> ivsA, Operation *rootA,
   };
   SmallVector<Equation, 4> equations;
   for (auto [exprA, exprB] : getEqualPairs(a, b)) {
-    std::optional<Linear> x = getLinear(a, exprA), y = getLinear(b, exprB);
+    std::optional<LinearIndex> x =
+        getLinearIndex(exprA, a.map.getNumDims(), a.map.getOperands());
+    std::optional<LinearIndex> y =
+        getLinearIndex(exprB, b.map.getNumDims(), b.map.getOperands());
     SmallVector<int64_t, 6> first, second;
-    Linear restA, restB;
+    LinearIndex restA, restB;
     if (!x || !y || !splitTerms(*x, ivsA, rootA, first, restA) ||
         !splitTerms(*y, ivsB, rootB, second, restB) ||
         !haveEqualTerms(restA, restB))
@@ -227,12 +168,13 @@ bool moveAlike(const Access &a, ArrayRef<Value> ivsA, const Access &b,
     return false;
   bool moves = false;
   for (unsigned d = 0, e = a.map.getNumResults(); d != e; ++d) {
-    std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+    std::optional<LinearIndex> x = getLinearIndex(a.map, d),
+                               y = getLinearIndex(b.map, d);
     if (!x || !y)
       return false;
     for (auto [ivA, ivB] : llvm::zip_equal(ivsA, ivsB)) {
-      int64_t coefficient = x->coefficientOf(ivA);
-      if (coefficient != y->coefficientOf(ivB))
+      int64_t coefficient = x->factorOf(ivA);
+      if (coefficient != y->factorOf(ivB))
         return false;
       moves |= coefficient != 0;
     }
@@ -241,7 +183,8 @@ bool moveAlike(const Access &a, ArrayRef<Value> ivsA, const Access &b,
 }
 
 bool isSameIndex(const Access &a, const Access &b, unsigned d, Block *block) {
-  std::optional<Linear> x = getLinear(a, d), y = getLinear(b, d);
+  std::optional<LinearIndex> x = getLinearIndex(a.map, d),
+                             y = getLinearIndex(b.map, d);
   return x && y && x->constant == y->constant && haveEqualTerms(*x, *y) &&
          llvm::all_of(x->terms, [&](const auto &term) {
            Value value = term.first;
@@ -252,7 +195,7 @@ bool isSameIndex(const Access &a, const Access &b, unsigned d, Block *block) {
 }
 
 Value getOnlyVariable(const Access &access, unsigned d) {
-  std::optional<Linear> form = getLinear(access, d);
+  std::optional<LinearIndex> form = getLinearIndex(access.map, d);
   if (!form || form->terms.size() != 1 ||
       !isAffineInductionVar(form->terms[0].first))
     return {};
