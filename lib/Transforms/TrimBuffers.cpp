@@ -25,6 +25,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
+#include "Analysis/LinearIndex.h"
 #include "Analysis/NestGraph.h"
 #include "Support/Remark.h"
 #include "Transforms/NestMerge.h"
@@ -102,17 +103,14 @@ static std::optional<Buffer> findBuffer(NestGraph &graph,
 
 /// The loop whose variable, but for a constant, is index `d` of the access.
 static std::optional<Filler> findFiller(const Access &access, unsigned d) {
-  Value iv = getOnlyVariable(access, d);
-  AffineForOp loop = iv ? getForInductionVarOwner(iv) : AffineForOp();
-  SmallVector<int64_t, 8> coefficients = getCoefficients(access.map, d);
-  if (!loop || coefficients.empty() || !loop.hasConstantBounds() ||
-      loop.getStepAsInt() != 1 || loop->getNumResults() != 0)
+  std::optional<LinearIndex> index = getLinearIndex(access.map, d);
+  if (!index || index->terms.size() != 1 || index->terms[0].second != 1)
     return std::nullopt;
-  for (auto [operand, coefficient] :
-       llvm::zip(access.map.getOperands(), coefficients))
-    if (operand == loop.getInductionVar() && coefficient != 1)
-      return std::nullopt;
-  return Filler{loop, coefficients.back()};
+  AffineForOp loop = getForInductionVarOwner(index->terms[0].first);
+  if (!loop || !loop.hasConstantBounds() || loop.getStepAsInt() != 1 ||
+      loop->getNumResults() != 0)
+    return std::nullopt;
+  return Filler{loop, index->constant};
 }
 
 /// True if all that iterations of the loop leave behind is elements of the
@@ -264,9 +262,7 @@ static bool readsOtherInPlace(Nest &nest, AffineForOp loop) {
 static bool holdsProduct(NestGraph &graph, const Buffer &buffer, unsigned d,
                          unsigned steps) {
   bool found = false;
-  for (NestNode *node : buffer.nodes) {
-    if (!llvm::is_contained(node->writes, buffer.getMemref()))
-      continue;
+  for (NestNode *node : graph.writersOf(buffer.getMemref())) {
     if (node->writes.size() != 1 || node->op->getNumResults())
       return false;
     Nest nest(*node);
@@ -295,6 +291,12 @@ static bool holdsProduct(NestGraph &graph, const Buffer &buffer, unsigned d,
     }
   }
   return found;
+}
+
+/// The nest that an access stands in.
+static NestNode *findNode(NestGraph &graph, Operation *access) {
+  return graph.getNode(
+      graph.getFunction().front().findAncestorOpInBlock(*access));
 }
 
 namespace {
@@ -347,11 +349,8 @@ static SmallVector<Part, 4> findParts(NestGraph &graph, const Buffer &buffer) {
         !stillRun(fillers, part.range))
       return {};
     for (Operation *read : part.reads) {
-      NestNode *node = nullptr;
-      for (NestNode *other : buffer.nodes)
-        if (other->op->isAncestor(read))
-          node = other;
-      if (!node || llvm::is_contained(node->writes, buffer.getMemref()) ||
+      NestNode *node = findNode(graph, read);
+      if (llvm::is_contained(node->writes, buffer.getMemref()) ||
           read->getBlock() != AffineForOp(node->band.back()).getBody())
         return {};
       // Loops that reduce (a product that follows) read it where it is.
@@ -367,10 +366,7 @@ static SmallVector<Part, 4> findParts(NestGraph &graph, const Buffer &buffer) {
 /// Fills a buffer of its own for each part but the first. Lists the new ones.
 static void splitBuffer(NestGraph &graph, Buffer &buffer, ArrayRef<Part> parts,
                         SmallVectorImpl<memref::AllocOp> &made) {
-  SmallVector<NestNode *, 4> writers;
-  for (NestNode *node : buffer.nodes)
-    if (llvm::is_contained(node->writes, buffer.getMemref()))
-      writers.push_back(node);
+  SmallVector<NestNode *> writers = graph.writersOf(buffer.getMemref());
   llvm::SmallSetVector<unsigned, 8> changed;
   for (const Part &part : llvm::reverse(parts.drop_front())) {
     OpBuilder builder(buffer.alloc->getContext());
@@ -386,9 +382,7 @@ static void splitBuffer(NestGraph &graph, Buffer &buffer, ArrayRef<Part> parts,
     }
     for (Operation *read : part.reads) {
       read->replaceUsesOfWith(buffer.alloc, alloc);
-      for (NestNode *node : buffer.nodes)
-        if (node->op->isAncestor(read))
-          changed.insert(node->id);
+      changed.insert(findNode(graph, read)->id);
     }
   }
   for (unsigned id : changed)
@@ -438,10 +432,10 @@ struct TrimBuffersPass : impl::TrimBuffersBase<TrimBuffersPass> {
 
   /// Cuts all dimensions to what is read.
   void trim(NestGraph &graph, memref::AllocOp alloc) {
-    for (unsigned d = 0, e = alloc.getType().getRank(); d != e; ++d) {
+    std::optional<Buffer> buffer = findBuffer(graph, alloc);
+    for (unsigned d = 0, e = alloc.getType().getRank(); buffer && d != e; ++d) {
       int64_t size = alloc.getType().getDimSize(d);
-      std::optional<Buffer> buffer = findBuffer(graph, alloc);
-      if (!buffer || ShapedType::isDynamic(size))
+      if (ShapedType::isDynamic(size))
         continue;
       SmallVector<Filler, 4> fillers = findFillers(*buffer, d);
       if (fillers.empty())
@@ -470,6 +464,7 @@ struct TrimBuffersPass : impl::TrimBuffersBase<TrimBuffersPass> {
         graph.updateNode(node->id);
       unused.push_back(alloc);
       alloc = buffer->alloc;
+      buffer = findBuffer(graph, alloc);
     }
   }
 
