@@ -138,7 +138,7 @@ static std::optional<IndexSide> getRange(AffineForOp loop, AffineForOp root) {
     fullyComposeAffineMapAndOperands(&map, &composed);
     canonicalizeMapAndOperands(&map, &composed);
     if (map.getNumResults() != 1 || llvm::any_of(composed, [&](Value value) {
-          return root->isAncestor(value.getParentBlock()->getParentOp());
+          return !root.isDefinedOutsideOfLoop(value);
         }))
       return std::nullopt;
     return getLinearIndex(map.getResult(0), map.getNumDims(), composed);
@@ -210,26 +210,20 @@ static std::optional<NestAccess> describeAccess(User &user,
                                                 const Access &access) {
   NestAccess result{access.op, access.isWrite, {}, {}, false};
   AffineForOp root = user.nest.root;
-  AffineMap map = access.map.getAffineMap();
-  SmallVector<Value> operands(access.map.getOperands());
   llvm::SmallDenseSet<unsigned, 8> used;
   bool isInjective = true;
-  for (AffineExpr expr : map.getResults()) {
-    std::optional<LinearIndex> linear =
-        getLinearIndex(expr, map.getNumDims(), operands);
+  for (unsigned d = 0, e = access.map.getNumResults(); d != e; ++d) {
+    std::optional<LinearIndex> linear = getLinearIndex(access.map, d);
     if (!linear)
       return std::nullopt;
     NestIndex index;
     index.fixed.constant = linear->constant;
     for (auto [value, factor] : linear->terms) {
-      AffineForOp loop = getForInductionVarOwner(value);
-      if (!loop || !root->isAncestor(loop)) {
-        if (root->isAncestor(value.getParentBlock()->getParentOp()))
-          return std::nullopt;
+      if (root.isDefinedOutsideOfLoop(value)) {
         index.fixed.terms.emplace_back(value, factor);
         continue;
       }
-      auto *place = llvm::find(user.loops, loop);
+      auto *place = llvm::find(user.loops, getForInductionVarOwner(value));
       if (place == user.loops.end())
         return std::nullopt;
       unsigned number = place - user.loops.begin();
@@ -330,7 +324,8 @@ static bool cutIndex(const User &user, const IndexBox &ranges,
     return true;
   }
   // The loop that moves farthest, but for those that run once.
-  unsigned farthest = noPart, count = 0;
+  std::optional<unsigned> farthest;
+  unsigned count = 0;
   int64_t factor = 0;
   for (auto [loop, step] : index.moving) {
     if (getExtent(ranges[loop]) == 1)
@@ -341,12 +336,12 @@ static bool cutIndex(const User &user, const IndexBox &ranges,
       factor = step;
     }
   }
-  if (farthest == noPart || farthest >= user.numCuttable)
+  if (!farthest || *farthest >= user.numCuttable)
     return false;
-  const IndexSide &range = ranges[farthest];
+  const IndexSide &range = ranges[*farthest];
   auto push = [&](const LinearIndex &low, const LinearIndex &high) {
     cut.push_back(ranges);
-    cut.back()[farthest] = {low, high};
+    cut.back()[*farthest] = {low, high};
   };
   std::optional<LinearIndex> below = addIndex(target.low, side->low, -1);
   std::optional<LinearIndex> above = addIndex(side->high, target.high, -1);
@@ -375,7 +370,7 @@ static bool cutIndex(const User &user, const IndexBox &ranges,
     std::optional<LinearIndex> to = addIndex(side->low, high);
     if (!begin || !next || !from || !to)
       return false;
-    one[farthest] = {*begin, *next};
+    one[*farthest] = {*begin, *next};
     return cutIndex(user, one, index, {*from, *to}, cut);
   };
   int64_t firstRow = first / factor, lastRow = end / factor;
@@ -490,6 +485,9 @@ StringRef Split::collectUsers() {
     if (roots.size() > mostNests)
       return "too many nests use the buffer";
   }
+  // Most results are what one nest writes: not worth a look at it.
+  if (roots.size() < 2)
+    return "one nest uses the buffer";
   SmallVector<Operation *> order(roots.begin(), roots.end());
   llvm::sort(order,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -648,8 +646,6 @@ bool Split::cutUsers(bool &isDone, StringRef &why) {
             rest = std::move(left);
           }
         }
-        if (rest.empty())
-          continue;
         for (const IndexBox &ranges : rest) {
           pieces.push_back({ranges, piece.parts});
           pieces.back().parts.push_back(access.isWrite ? noPart : unwritten);
@@ -700,10 +696,8 @@ void Split::findUniform() {
     if (!only || !isOnly || !only->isExact || !isInside(part.box, only->box))
       continue;
     Value value = cast<AffineStoreOp>(only->op).getValueToStore();
-    if (users[writer]->nest.root->isAncestor(
-            value.getParentBlock()->getParentOp()))
-      continue;
-    part.uniform = value;
+    if (users[writer]->nest.root.isDefinedOutsideOfLoop(value))
+      part.uniform = value;
   }
 }
 
@@ -861,13 +855,12 @@ StringRef Split::plan() {
   if (!type.getLayout().isIdentity() || type.getRank() == 0)
     return "the buffer has no plain layout";
   StringRef why = collectUsers();
-  if (users.empty() || !why.empty())
+  if (!why.empty())
     return why;
-  if (isResult && (users.size() < 2 || llvm::any_of(users, [](auto &user) {
-                     return llvm::any_of(user->accesses, [](auto &access) {
-                       return !access.isWrite;
-                     });
-                   })))
+  if (isResult && llvm::any_of(users, [](auto &user) {
+        return llvm::any_of(user->accesses,
+                            [](auto &access) { return !access.isWrite; });
+      }))
     return "the result is read";
   why = findParts();
   bool isDone = false;
@@ -914,10 +907,9 @@ void Split::redirect(Operation *op, const Part &part) {
 /// The nest for one piece, all of it or what is cut out.
 void Split::emitPiece(User &user, const Piece &piece, bool isAll) {
   AffineForOp root = user.nest.root;
-  bool storesOther = llvm::any_of(user.nest.accesses, [&](const Access &a) {
+  bool stores = llvm::any_of(user.nest.accesses, [&](const Access &a) {
     return a.isWrite && a.base != buffer;
   });
-  bool stores = storesOther;
   for (auto [access, part] : llvm::zip_equal(user.accesses, piece.parts))
     stores |= access.isWrite && part != noPart;
   if (!stores) {
