@@ -30,6 +30,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
 
 from polynest.torch_constants import FILLS
+from polynest.torch_nodes import Builder, is_plain_sum, static_shape
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -389,14 +390,6 @@ def is_zero(node: Any) -> bool:
     )
 
 
-def _shape(node: Any) -> list[int] | None:
-    value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-    if not isinstance(value, torch.Tensor):
-        return None
-    shape = list(value.shape)
-    return shape if all(type(n) is int for n in shape) else None
-
-
 def _varies(table: torch.Tensor, dim: int) -> bool:
     return bool((table != table.narrow(dim, 0, 1)).any())
 
@@ -418,8 +411,9 @@ def _match_put(node: torch.fx.Node, known: _Known) -> _Put | None:
     if len(node.args) != 4 or node.args[3] is not True:
         return None
     x, indices, values, _ = node.args
-    shape, dtype = _shape(x), node.meta["val"].dtype
-    if shape is None or _shape(values) is None or 0 in shape + _shape(values):
+    shape, given = static_shape(x), static_shape(values)
+    dtype = node.meta["val"].dtype
+    if shape is None or given is None or 0 in shape + given:
         return None
     if dtype not in _FLOATS + _INTEGERS or values.meta["val"].dtype != dtype:
         return None
@@ -452,7 +446,7 @@ class _Sum:
     def terms(self, put: _Put) -> list[Term] | None:
         """None where an axis does not follow dimensions of its own."""
         x, _, values, _ = put.node.args
-        shape, counts = _shape(x), list(put.tables[0].shape)
+        shape, counts = static_shape(x), list(put.tables[0].shape)
         rest = [n for d, n in enumerate(shape) if d not in put.dims]
         full = rest[: put.at] + counts + rest[put.at :]
         with unset_fake_temporarily():
@@ -468,7 +462,7 @@ class _Sum:
         ways = math.prod(counts[d] for d in others)
         if ways > _MOST_TERMS:
             return None
-        if _shape(values) != full:
+        if static_shape(values) != full:
             values = self.call(aten.expand.default, values, full)
         idle = [put.at + d for d in range(put.rank) if d not in owned]
         if idle:
@@ -508,7 +502,7 @@ class _Sum:
                 )
                 left.append(-1 - dim)
         # Dimensions in the order of the target's.
-        rank = len(_shape(values))
+        rank = len(static_shape(values))
         order = {}
         for dim, axis in zip(put.dims, axes):
             order[dim] = put.at + left.index(-1 - dim if axis is None else axis)
@@ -522,17 +516,9 @@ class _Sum:
 def _is_sum_of(node: torch.fx.Node, parts: dict) -> bool:
     """Whether a node adds puts, and sums of them, that nobody else reads."""
     return (
-        node.target is aten.add.Tensor
-        and not node.kwargs
-        and len(node.args) == 2
+        is_plain_sum(node)
         and node.args[0] is not node.args[1]
-        and all(
-            a in parts
-            and len(a.users) == 1
-            and a.meta["val"].shape == node.meta["val"].shape
-            and a.meta["val"].dtype == node.meta["val"].dtype
-            for a in node.args
-        )
+        and all(a in parts and len(a.users) == 1 for a in node.args)
     )
 
 
@@ -556,11 +542,10 @@ def _collect(graph: torch.fx.Graph) -> dict[torch.fx.Node, list[_Put]]:
     return parts
 
 
-def gather_sums(graph: torch.fx.Graph, builder: Callable) -> None:
-    """Replaces what adds at known places; `builder` makes one for nodes in front of
-    a node."""
+def gather_sums(graph: torch.fx.Graph) -> None:
+    """Replaces what adds at known places."""
     for node, puts in _collect(graph).items():
-        call = builder(graph, node).call
+        call = Builder(graph, node).call
         if _replace(node, puts, call):
             graph.erase_node(node)
 
@@ -574,7 +559,7 @@ def _replace(node: torch.fx.Node, puts: list[_Put], call: Callable) -> bool:
         if some is None:
             return False
         terms += some
-    planned = plan(terms, _shape(node))
+    planned = plan(terms, static_shape(node))
     if planned is None:
         return False
 
@@ -584,7 +569,7 @@ def _replace(node: torch.fx.Node, puts: list[_Put], call: Callable) -> bool:
         return call(prims.convert_element_type.default, x, to)
 
     terms = [Term(converted(t.values, wide), t.places) for t in terms]
-    out = emit(planned, terms, call, _shape, wide)
+    out = emit(planned, terms, call, static_shape, wide)
     bases = [p.node.args[0] for p in puts]
     given = [b for b in bases if not is_zero(b)]
     for base in given:

@@ -15,33 +15,16 @@ from typing import Any, Callable
 
 import torch
 import torch.fx
-from torch.fx.node import map_arg
 
+from polynest.torch_nodes import (
+    Builder,
+    first_value,
+    is_plain_sum,
+    static_shape,
+)
 from polynest.torch_places import PUTS, gather_sums, is_zero
 
 aten = torch.ops.aten
-
-
-def _first_value(node: torch.fx.Node) -> Any:
-    value = node.meta.get("val")
-    return value[0] if isinstance(value, (list, tuple)) else value
-
-
-class _Builder:
-    """New nodes in front of one, each with the fake tensor that it gives."""
-
-    def __init__(self, graph: torch.fx.Graph, place: torch.fx.Node) -> None:
-        self.graph, self.place = graph, place
-        self.mode = getattr(_first_value(place), "fake_mode", None)
-
-    def call(self, target: Callable, *args: Any, **kwargs: Any):
-        with self.graph.inserting_before(self.place):
-            node = self.graph.call_function(target, args, kwargs)
-        values, named = map_arg((args, kwargs), lambda n: n.meta["val"])
-        with self.mode:
-            node.meta["val"] = target(*values, **named)
-        node.meta["stack_trace"] = self.place.meta.get("stack_trace")
-        return node
 
 
 # -- numbers that may depend on sizes ----------------------------------------------
@@ -127,10 +110,10 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         or mode not in (_SUM, _MEAN)
         # No op divides by a size that is not known yet.
         or (mode == _MEAN and type(size) is not int)
-        or _first_value(node).dtype not in (torch.float32, torch.float64)
+        or first_value(node).dtype not in (torch.float32, torch.float64)
     ):
         return
-    b = _Builder(graph, node)
+    b = Builder(graph, node)
     rows = b.call(aten.view.default, given["indices"], [-1, size])
     rows = b.call(aten.embedding.default, given["weight"], rows)
     out = b.call(aten.sum.dim_IntList, rows, [1])
@@ -149,31 +132,6 @@ def _rewrite_bag(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 _WIDE = (torch.float32, torch.float64)
 
 
-def _static_shape(node: torch.fx.Node) -> list[int] | None:
-    value = node.meta.get("val")
-    if not isinstance(value, torch.Tensor):
-        return None
-    shape = list(value.shape)
-    return shape if all(type(n) is int for n in shape) else None
-
-
-def _is_plain_sum(node: Any) -> bool:
-    """Whether a node adds two tensors of its own shape and type."""
-    if not isinstance(node, torch.fx.Node):
-        return False
-    if node.target is not aten.add.Tensor:
-        return False
-    if node.kwargs or len(node.args) != 2 or _static_shape(node) is None:
-        return False
-    return all(
-        isinstance(a, torch.fx.Node)
-        and isinstance(a.meta.get("val"), torch.Tensor)
-        and a.meta["val"].shape == node.meta["val"].shape
-        and a.meta["val"].dtype == node.meta["val"].dtype
-        for a in node.args
-    )
-
-
 def _padding(node: Any) -> tuple[int, int, int] | None:
     """(dimension, zeros in front, elements) of a tensor padded with zeros along
     one dimension."""
@@ -183,8 +141,8 @@ def _padding(node: Any) -> tuple[int, int, int] | None:
     ):
         return None
     source, pad, *value = node.args
-    inner = _static_shape(source)
-    if inner is None or _static_shape(node) is None or value not in ([], [0]):
+    inner = static_shape(source)
+    if inner is None or static_shape(node) is None or value not in ([], [0]):
         return None
     if not all(type(p) is int and p >= 0 for p in pad):
         return None
@@ -205,7 +163,7 @@ def _padded_sum(node: torch.fx.Node) -> list[torch.fx.Node] | None:
         found.append(part)
         if _padding(part) is not None:
             continue
-        if not _is_plain_sum(part):
+        if not is_plain_sum(part):
             return None
         if any(len(a.users) != 1 for a in part.args):
             return None
@@ -217,7 +175,7 @@ def _padded_sum(node: torch.fx.Node) -> list[torch.fx.Node] | None:
 _Pieces = dict[tuple[int, int], torch.fx.Node]
 
 
-def _cut(b: _Builder, padded: torch.fx.Node, places: list) -> _Pieces:
+def _cut(b: Builder, padded: torch.fx.Node, places: list) -> _Pieces:
     """`places` are between edges, and edges are where zeros begin or end."""
     source = padded.args[0]
     dim, front, count = _padding(padded)
@@ -233,7 +191,7 @@ def _cut(b: _Builder, padded: torch.fx.Node, places: list) -> _Pieces:
 
 
 def _add_pieces(
-    b: _Builder, first: _Pieces, second: _Pieces, plus_zero: set
+    b: Builder, first: _Pieces, second: _Pieces, plus_zero: set
 ) -> _Pieces:
     """Adding zero changes one number, -0.0, and that once: `plus_zero` are
     the results of having done so."""
@@ -253,9 +211,9 @@ def _add_pieces(
 def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """A sum of padded tensors as a concatenation: each part adds what is there,
     and no zeros are written and read."""
-    if not _is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
+    if not is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
         return
-    if 0 in _static_shape(node):
+    if 0 in static_shape(node):
         return
     parts = _padded_sum(node)
     if parts is None:
@@ -264,11 +222,11 @@ def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     dim = paddings[0][0]
     if any(p[0] != dim for p in paddings):
         return
-    edges = {0, _static_shape(node)[dim]}
+    edges = {0, static_shape(node)[dim]}
     for _, front, count in paddings:
         edges |= {front, front + count}
     places = list(itertools.pairwise(sorted(edges)))
-    b = _Builder(graph, node)
+    b = Builder(graph, node)
     pieces: dict[torch.fx.Node, _Pieces] = {}
     plus_zero: set[torch.fx.Node] = set()
     for part in reversed(parts):
@@ -281,7 +239,7 @@ def _join_padded(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     for begin, end in places:
         piece = pieces[node].get((begin, end))
         if piece is None:
-            shape = _static_shape(node)
+            shape = static_shape(node)
             shape[dim] = end - begin
             piece = b.call(
                 aten.full.default, shape, 0.0, dtype=node.meta["val"].dtype
@@ -303,7 +261,7 @@ def _add_into(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """A matrix product plus what is scattered into zeros: scattered into the
     product. A table of embeddings that is a layer's weight, too, has such a
     gradient, and few of its rows are looked up."""
-    if not _is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
+    if not is_plain_sum(node) or node.meta["val"].dtype not in _WIDE:
         return
     for product, put in (node.args, node.args[::-1]):
         if (
@@ -316,7 +274,7 @@ def _add_into(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
             and _behind_views(product).target is aten.mm.default
         ):
             _, places, values, _ = put.args
-            b = _Builder(graph, node)
+            b = Builder(graph, node)
             out = b.call(put.target, product, places, values, True)
             node.replace_all_uses_with(out)
             graph.erase_node(node)
@@ -342,7 +300,7 @@ def _rewrite_gather(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     nobody needs the others, such as the logarithms of all classes beside those
     of a loss."""
     source, dim, index = node.args[:3]
-    shape, places = _static_shape(source), _static_shape(index)
+    shape, places = static_shape(source), static_shape(index)
     if (
         len(node.args) > 3
         or node.kwargs
@@ -362,12 +320,12 @@ def _rewrite_gather(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
             return
         if operand.meta["val"].dtype != source.meta["val"].dtype:
             return
-        if _static_shape(operand) not in (shape, around):
+        if static_shape(operand) not in (shape, around):
             return
-    b = _Builder(graph, node)
+    b = Builder(graph, node)
     few = [
         b.call(node.target, operand, dim, index)
-        if _static_shape(operand) == shape
+        if static_shape(operand) == shape
         else operand
         for operand in source.args
     ]
@@ -384,7 +342,7 @@ _RESHAPES = (aten.view.default, aten.unsqueeze.default)
 def _size_along(node: Any, dim: int, rank: int) -> int | None:
     """Of a tensor that is broadcast to `rank` dimensions; None where it is not
     known."""
-    shape = _static_shape(node) if isinstance(node, torch.fx.Node) else None
+    shape = static_shape(node)
     if shape is None:
         return None
     return 1 if len(shape) < rank - dim else shape[dim - rank]
@@ -407,7 +365,7 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """The sum of a row in which one element at most is not zero, that at a place
     given by number: of the gradient of a loss by class."""
     source, dims, *keep = node.args
-    shape = _static_shape(source)
+    shape = static_shape(source)
     if (
         source.target is not aten.where.self
         or not shape
@@ -429,7 +387,7 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
             and not place.meta["val"].is_floating_point()
             and _size_along(chosen, dim, rank) == 1
         ):
-            b = _Builder(graph, node)
+            b = Builder(graph, node)
             there = b.call(
                 aten.bitwise_and.Tensor,
                 b.call(aten.ge.Scalar, place, 0),
@@ -439,7 +397,7 @@ def _rewrite_chosen(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
             # As in a sum: not -0.0.
             out = b.call(aten.add.Scalar, out, 0.0)
             sizes = [*shape[:dim], 1, *shape[dim + 1 :]]
-            if _static_shape(out) != sizes:
+            if static_shape(out) != sizes:
                 out = b.call(aten.expand.default, out, sizes)
             node.replace_all_uses_with(out)
             graph.erase_node(node)
@@ -453,7 +411,7 @@ def _rewrite_fma(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """What Dynamo makes of optimizers' updates by a factor that is a tensor, for
     the sake of another device: eager's loops round twice here."""
     a, b, c = node.args
-    builder = _Builder(graph, node)
+    builder = Builder(graph, node)
     product = builder.call(aten.mul.Tensor, a, b)
     node.replace_all_uses_with(builder.call(aten.add.Tensor, product, c))
     graph.erase_node(node)
@@ -478,7 +436,7 @@ def _rewrite_places(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         or not _known(i.shape[0] == x.shape[0])
     ):
         return
-    b = _Builder(graph, node)
+    b = Builder(graph, node)
     length, *wide = (
         n if isinstance(n, int) else b.call(aten.sym_size.int, source, d)
         for d, n in enumerate(x.shape[1:], 1)
@@ -518,7 +476,7 @@ _REWRITES = {
 def rewrite(module: torch.fx.GraphModule) -> None:
     """Applies every rewrite of this file to a graph with fake tensors."""
     graph = module.graph
-    gather_sums(graph, _Builder)
+    gather_sums(graph)
     # From the end: the outermost of nested sums comes first.
     for node in reversed(list(graph.nodes)):
         if node.op == "call_function":

@@ -20,7 +20,7 @@ from torch._prims_common import elementwise_dtypes
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as _Promotion
 from torch.fx.node import map_arg
 
-from polynest.torch_rewrites import _Builder
+from polynest.torch_nodes import Builder
 
 aten = torch.ops.aten
 _CONVERT = torch.ops.prims.convert_element_type.default
@@ -182,7 +182,7 @@ class _Widening:
 
     def __init__(self, graph: torch.fx.Graph, node: torch.fx.Node) -> None:
         self.graph, self.node = graph, node
-        self.b = _Builder(graph, node)
+        self.b = Builder(graph, node)
 
     def wide(self, node: torch.fx.Node, dtype=_WIDE) -> torch.fx.Node:
         """The bytes that `node` has, as numbers of another type."""

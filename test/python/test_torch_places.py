@@ -27,9 +27,9 @@ def gathered(monkeypatch):
     """Of each op that adds at places, whether it was replaced."""
     found = []
 
-    def counting(graph, builder):
+    def counting(graph):
         before = sum(n.target in torch_places.PUTS for n in graph.nodes)
-        gather_sums(graph, builder)
+        gather_sums(graph)
         graph.eliminate_dead_code()
         after = sum(n.target in torch_places.PUTS for n in graph.nodes)
         found.extend([True] * (before - after) + [False] * after)
