@@ -2,7 +2,9 @@
 """What tests of operators compare results by: one table of tolerances."""
 
 import torch
-from conftest import bound
+from conftest import bound, compiled
+
+from polynest import torch_backend
 
 NAMES = {
     torch.float16: "f16",
@@ -62,3 +64,29 @@ def check(got, reference, dtype, n):
         f"{limit[bad].min().item()}: {got[bad][:8]} against "
         f"{reference[bad][:8]}"
     )
+
+
+def gradients(function, inputs):
+    """The result's gradients, weighted so that elements differ."""
+    leaves = [x.detach().clone() for x in inputs]
+    for leaf in leaves:
+        leaf.requires_grad_(leaf.is_floating_point())
+    out = function(*leaves)
+    weight = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64)
+    (out * weight.view(out.shape).to(out.dtype)).sum().backward()
+    return [x.grad for x in leaves if x.requires_grad]
+
+
+def whole(left=()):
+    """Nothing but these operators was left to eager."""
+    found = {f.op for f in torch_backend.explain_fallbacks()}
+    assert found == set(left), torch_backend.report()
+
+
+def check_gradients(function, *inputs, left=()):
+    have = gradients(compiled(function), inputs)
+    wide = [x.double() if x.is_floating_point() else x for x in inputs]
+    want = gradients(function, wide)
+    for h, w in zip(have, want, strict=True):
+        check(h, w, h.dtype, longest(inputs))
+    whole(left)

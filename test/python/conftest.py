@@ -104,6 +104,14 @@ def compiled(function, **options):
     return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
+def compiled_anew(function, **options):
+    """As `compiled`, by itself: functions compiled so far count for no limit."""
+    import torch
+
+    torch._dynamo.reset()
+    return compiled(function, **options)
+
+
 def by_thread_count(counts, call):
     """What the call gives with each of these numbers of threads."""
     import polynest

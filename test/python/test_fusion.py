@@ -5,18 +5,13 @@ whole vectors, static and dynamic, with NaN, infinities and zeros of both signs.
 import numpy as np
 import pytest
 import torch
-from conftest import by_thread_count
+from comparing import tensors
+from conftest import by_thread_count, compiled_anew as compiled
 
 import polynest
-from polynest import torch_backend
 
 SIZES = (1, 3, 4, 7, 8, 9, 16, 17, 31, 33, 70)
 EDGES = (float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-40, 3e38)
-
-
-def compiled(function, **options):
-    torch._dynamo.reset()
-    return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
 def numbers(*sizes, seed=0, edges=True):
@@ -671,9 +666,7 @@ def test_consumers_of_parts(name, dynamic):
     f = compiled(function, dynamic=dynamic)
     for rows, columns in ((2, 3), (5, 16), (33, 70)):
         x, y = (numbers(rows, columns, seed=seed) for seed in (1, 2))
-        got, want = f(x, y), function(x, y)
-        if isinstance(want, torch.Tensor):
-            got, want = [got], [want]
+        got, want = tensors(f(x, y)), tensors(function(x, y))
         for a, b in zip(got, want, strict=True):
             same_bits(a, b)
             if not dynamic:
@@ -685,9 +678,7 @@ def test_consumers_of_no_parts(name):
     function = PARTS[name]
     for rows, columns in ((0, 3), (4, 0), (1, 1)):
         x, y = (numbers(rows, columns, seed=seed) for seed in (1, 2))
-        got, want = compiled(function)(x, y), function(x, y)
-        if isinstance(want, torch.Tensor):
-            got, want = [got], [want]
+        got, want = tensors(compiled(function)(x, y)), tensors(function(x, y))
         for a, b in zip(got, want, strict=True):
             same_bits(a, b)
 

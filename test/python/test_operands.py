@@ -6,19 +6,13 @@ any order."""
 
 import pytest
 import torch
-
-from polynest import torch_backend
+from conftest import compiled_anew as compiled
 
 # Rows, columns and depth.
 EMPTY = ((0, 5, 7), (5, 0, 7), (5, 7, 0))
 SIZES = (
     (1, 130, 257), (3, 300, 500), (7, 520, 513), (17, 129, 131), (130, 97, 200),
 )
-
-
-def compiled(function, **options):
-    torch._dynamo.reset()
-    return torch.compile(function, backend=torch_backend.polynest, **options)
 
 
 def integers(generator, *sizes, dtype=torch.float32, low=-8, high=8):

@@ -9,10 +9,10 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from comparing import check, longest  # noqa: E402
+from comparing import check, check_gradients, gradients  # noqa: E402
 from conftest import compiled  # noqa: E402
 
-from polynest import errors, torch_backend, torch_places  # noqa: E402
+from polynest import errors, torch_places  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -37,24 +37,6 @@ def gathered(monkeypatch):
     gather_sums = torch_places.gather_sums
     monkeypatch.setattr("polynest.torch_rewrites.gather_sums", counting)
     return found
-
-
-def gradients(function, inputs):
-    leaves = [x.detach().clone() for x in inputs]
-    for leaf in leaves:
-        leaf.requires_grad_(leaf.is_floating_point())
-    out = function(*leaves)
-    weight = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64)
-    (out * weight.view(out.shape).to(out.dtype)).sum().backward()
-    return [x.grad for x in leaves if x.requires_grad]
-
-
-def check_gradients(function, *inputs):
-    have = gradients(compiled(function, options={"cache": False}), inputs)
-    wide = [x.double() if x.is_floating_point() else x for x in inputs]
-    for h, w in zip(have, gradients(function, wide), strict=True):
-        check(h, w, h.dtype, longest(inputs))
-    assert not torch_backend.explain_fallbacks()
 
 
 def interpolated(mode, size, **more):
@@ -107,9 +89,7 @@ def test_images_whose_columns_lie_first():
 def test_unknown_batch(gathered):
     """Sizes that are not known leave the op as it is."""
     function = interpolated("nearest", (10, 14))
-    module = torch.compile(
-        function, backend="polynest", dynamic=True, options={"cache": False}
-    )
+    module = compiled(function, dynamic=True)
     for n in (2, 3, 5):
         x = torch.randn(n, 3, 5, 7)
         (have,), (want,) = gradients(module, [x]), gradients(function, [x])
@@ -185,8 +165,6 @@ def test_pools_of_nans():
 
 def put(x, indices, values):
     return aten.index_put.default(x, indices, values, True)
-
-
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.int8])

@@ -9,7 +9,7 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from comparing import check  # noqa: E402
+from comparing import check, tensors  # noqa: E402
 from conftest import compiled  # noqa: E402
 
 from polynest import torch_backend  # noqa: E402
@@ -32,7 +32,7 @@ def compare(function, *inputs, length, module=None, is_empty=False):
     with torch.no_grad():
         want = function(*inputs)
         have = (module or compiled(function))(*inputs)
-    for a, b in zip(*(x if isinstance(x, (list, tuple)) else [x] for x in (have, want))):
+    for a, b in zip(tensors(have), tensors(want), strict=True):
         assert a.shape == b.shape
         assert all(m == n for m, n, s in zip(a.stride(), b.stride(), a.shape) if s > 1)
         check(a, b, a.dtype, length)
@@ -69,7 +69,7 @@ def test_heads_of_any_batch():
         b, s, _ = y.shape
         return F.gelu(y.view(b, s, 4, 32).transpose(1, 2)).contiguous()
 
-    module = torch.compile(function, backend=torch_backend.polynest, dynamic=True)
+    module = compiled(function, dynamic=True)
     w = numbers(48, 128)
     for b, s in [(2, 16), (3, 33), (5, 7), (2, 1), (1, 64)]:
         compare(function, numbers(b, s, 48), w, length=48, module=module)

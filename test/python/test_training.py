@@ -12,12 +12,18 @@ pytest.importorskip("torch_mlir")
 
 import torch.nn.functional as F  # noqa: E402
 
-from comparing import check, longest  # noqa: E402
+from comparing import (  # noqa: E402
+    check,
+    check_gradients,
+    gradients,
+    longest,
+    whole,
+)
 from conftest import ROOT, compiled  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
 
-from polynest import torch_backend, torch_rewrites, torch_training  # noqa: E402
+from polynest import torch_rewrites, torch_training  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -25,31 +31,6 @@ aten = torch.ops.aten
 @pytest.fixture(autouse=True)
 def fresh(fresh_torch):
     torch.manual_seed(11)
-
-
-def whole(left=()):
-    found = {f.op for f in torch_backend.explain_fallbacks()}
-    assert found == set(left), torch_backend.report()
-
-
-def gradients(function, inputs):
-    """The result's gradients, weighted so that elements differ."""
-    leaves = [x.detach().clone() for x in inputs]
-    for leaf in leaves:
-        leaf.requires_grad_(leaf.is_floating_point())
-    out = function(*leaves)
-    weight = torch.linspace(0.5, 1.5, out.numel(), dtype=torch.float64)
-    (out * weight.view(out.shape).to(out.dtype)).sum().backward()
-    return [x.grad for x in leaves if x.requires_grad]
-
-
-def check_gradients(function, *inputs, left=()):
-    have = gradients(compiled(function), inputs)
-    wide = [x.double() if x.is_floating_point() else x for x in inputs]
-    want = gradients(function, wide)
-    for h, w in zip(have, want, strict=True):
-        check(h, w, h.dtype, longest(inputs))
-    whole(left)
 
 
 # -- memory ----------------------------------------------------------------------
