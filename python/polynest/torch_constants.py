@@ -27,7 +27,7 @@ aten = torch.ops.aten
 # The value of a tensor of which all elements are equal, as a number.
 _Values = dict[torch.fx.Node, Any]
 
-FILLS = {
+_FILLS = {
     aten.full.default: lambda n: n.args[1],
     aten.full_like.default: lambda n: n.args[1],
     aten.new_full.default: lambda n: n.args[2],
@@ -113,14 +113,20 @@ def _one(dtype: torch.dtype, rank: int, number: Any) -> torch.Tensor:
     return torch.full([1] * rank, number, dtype=dtype)
 
 
+def filled_with(node: torch.fx.Node) -> Any:
+    """The number that a node fills a tensor with; None where it does something
+    else, or where the number is not known."""
+    fill = _FILLS.get(node.target)
+    number = fill(node) if fill is not None else None
+    return number if _is_number(number) else None
+
+
 def _computed(node: torch.fx.Node, values: _Values) -> Any:
     """The number in every element of a result; None where elements may differ
     or eager refuses."""
     target, value = node.target, _value(node)
-    if target in FILLS:
-        number = FILLS[target](node)
-        if not _is_number(number):
-            return None
+    number = filled_with(node)
+    if number is not None:
         return _one(value.dtype, 0, number).item()
     sources = node.all_input_nodes
     if not sources or any(s not in values for s in sources):

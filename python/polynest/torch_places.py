@@ -29,7 +29,7 @@ import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
 
-from polynest.torch_constants import FILLS
+from polynest.torch_constants import filled_with
 from polynest.torch_nodes import Builder, is_plain_sum, static_shape
 
 aten = torch.ops.aten
@@ -364,11 +364,9 @@ class _Known:
     def _compute(self, node: torch.fx.Node) -> torch.Tensor | None:
         if not may_be_known(node) or "empty" in node.target._schema.name:
             return None
-        if node.target in FILLS:
+        number, like = filled_with(node), node.meta["val"]
+        if number is not None:
             # Whatever they are made like.
-            number, like = FILLS[node.target](node), node.meta["val"]
-            if not isinstance(number, (bool, int, float)):
-                return None
             with unset_fake_temporarily():
                 return torch.full(like.shape, number, dtype=like.dtype)
         if any(self.values[n] is None for n in node.all_input_nodes):
@@ -383,11 +381,7 @@ class _Known:
 
 
 def is_zero(node: Any) -> bool:
-    return (
-        isinstance(node, torch.fx.Node)
-        and node.target in FILLS
-        and FILLS[node.target](node) == 0
-    )
+    return isinstance(node, torch.fx.Node) and filled_with(node) == 0
 
 
 def _varies(table: torch.Tensor, dim: int) -> bool:
