@@ -19,6 +19,7 @@ adds four times, at two places along each axis.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 import math
@@ -82,7 +83,8 @@ def _runs(sources: Sequence[Sequence[int]]) -> list[Run] | None:
     """All sources of each target, as few runs; None where these are too many."""
     heads = [s[0] for s in sources if s]
     steps = [b - a for a, b in zip(heads, heads[1:])]
-    usual = max(set(steps), key=steps.count) if steps else 1
+    times = collections.Counter(steps)
+    usual = max(set(steps), key=times.get, default=1)
     done: list[Run] = []
     # Runs that may go on, as (begin, step or None, first, count).
     growing: list[tuple[int, int | None, int, int]] = []
