@@ -37,6 +37,7 @@ _HEAD = '''/* Loads @STEM@.weights, binds it, and runs @NAME@.
 #define _POSIX_C_SOURCE 200809L
 @INCLUDE@
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,13 @@ static int read_sizes(const char *text) {
   return SIZES > 0;
 }
 
+/* -1 of what is no number, or none that fits. */
+static int read_count(const char *text) {
+  char *end;
+  long long n = strtoll(text, &end, 10);
+  return end != text && !*end && n >= 0 && n <= INT_MAX ? (int)n : -1;
+}
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -226,9 +234,9 @@ int main(int argc, char **argv) {
       weights_path = optarg;
     else if (option == 'o')
       prefix = optarg;
-    else if (option == 'n' && atoi(optarg) > 0)
-      calls = atoi(optarg);
-    else if (option == 't' && pn_thread_count_set(atoi(optarg)) == 0)
+    else if (option == 'n' && (calls = read_count(optarg)) > 0)
+      continue;
+    else if (option == 't' && pn_thread_count_set(read_count(optarg)) == 0)
       continue;
     else if (option == 's' && read_sizes(optarg))
       continue;

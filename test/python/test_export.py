@@ -160,6 +160,12 @@ def test_program(small_files, tmp_path):
         ([x, x], "more files than inputs"),
         (["-w", tmp_path / "x"], "not the weights of this library"),
         (["-n", "0"], "bad option"),
+        (["-n", "3x"], "bad option"),
+        (["-n", str(2**32 + 1)], "bad option"),
+        (["-t", "x"], "bad option"),
+        (["-t", ""], "bad option"),
+        (["-t", "-1"], "bad option"),
+        (["-t", "2.5"], "bad option"),
         (["-s", "3"], "bad option"),
     ):
         done = subprocess.run(
