@@ -148,14 +148,18 @@ static void make_up(int i) {
   }
 }
 
-static int read_input(int i, const char *path) {
+/* What is wrong with the file, or NULL. */
+static const char *read_input(int i, const char *path) {
   FILE *file = fopen(path, "rb");
   if (!file)
-    return 0;
+    return "cannot open ";
   size_t count = fread(memrefs[i].data, 1, bytes[i], file);
   int whole = count == bytes[i] && fgetc(file) == EOF;
+  int bad = ferror(file);
   fclose(file);
-  return whole;
+  if (bad)
+    return "cannot read ";
+  return whole ? NULL : "not the right number of bytes: ";
 }
 
 static void print_result(int i) {
@@ -270,8 +274,9 @@ int main(int argc, char **argv) {
     if (values[i].kind == NUMBER)
       *(int64_t *)memrefs[i].data = sizes[-1 - values[i].at];
     else if (optind < argc) {
-      if (!read_input(i, argv[optind++]))
-        return fail("not the right number of bytes: ", argv[optind - 1]);
+      const char *path = argv[optind++], *wrong = read_input(i, path);
+      if (wrong)
+        return fail(wrong, path);
     } else
       make_up(i);
   }

@@ -155,8 +155,14 @@ def test_program(small_files, tmp_path):
     best = numpy.fromfile(tmp_path / "out1", numpy.uint8)
     assert best.tolist() == want["best"].tolist()
     folder = small_files.library.parent
+    empty, longer = tmp_path / "empty", tmp_path / "longer"
+    empty.touch()
+    longer.write_bytes(x.read_bytes() + b"0")
     for arguments, word in (
-        ([tmp_path / "nothing"], "not the right number of bytes"),
+        ([tmp_path / "nothing"], "cannot open"),
+        ([tmp_path], "cannot read"),
+        ([empty], "not the right number of bytes"),
+        ([longer], "not the right number of bytes"),
         ([x, x], "more files than inputs"),
         (["-w", tmp_path / "x"], "not the weights of this library"),
         (["-n", "0"], "bad option"),
