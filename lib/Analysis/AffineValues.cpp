@@ -16,6 +16,10 @@ namespace polynest {
 /// the recursion shallow on hostile input.
 static constexpr unsigned kDeepestChain = 64;
 
+bool IntegerRange::fits32Bits() const {
+  return low >= INT32_MIN && high <= INT32_MAX;
+}
+
 static IntegerRange unknownRange() { return {}; }
 
 static IntegerRange makeRange(__int128 low, __int128 high) {
@@ -199,6 +203,36 @@ AffineValueBuilder::expressSides(arith::CmpIOp compare) {
       !(left.isNonNegative() && right.isNonNegative()))
     return std::nullopt;
   return std::pair(*lhs, *rhs);
+}
+
+std::optional<AffineConstraint>
+AffineValueBuilder::expressConstraint(arith::CmpIOp compare, bool isNegated) {
+  auto sides = expressSides(compare);
+  if (!sides)
+    return std::nullopt;
+  auto [lhs, rhs] = *sides;
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  if (isNegated)
+    predicate = arith::invertPredicate(predicate);
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return AffineConstraint{lhs - rhs, true};
+  case arith::CmpIPredicate::ne:
+    return std::nullopt;
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::ult:
+    return AffineConstraint{rhs - lhs - 1, false};
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ule:
+    return AffineConstraint{rhs - lhs, false};
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::ugt:
+    return AffineConstraint{lhs - rhs - 1, false};
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::uge:
+    return AffineConstraint{lhs - rhs, false};
+  }
+  llvm_unreachable("all predicates are handled");
 }
 
 std::optional<bool> AffineValueBuilder::decide(arith::CmpIOp compare) {

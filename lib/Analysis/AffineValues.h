@@ -19,11 +19,18 @@ struct IntegerRange {
   int64_t high = INT64_MAX;
   bool isBounded() const { return low != INT64_MIN && high != INT64_MAX; }
   bool isNonNegative() const { return low >= 0; }
+  bool fits32Bits() const;
 };
 
 /// Sizes: no array that a program can hold has more elements than the 2^48
 /// bytes of an address space.
 inline constexpr IntegerRange kSizeRange = {0, int64_t(1) << 48};
+
+/// An expression that is zero, or one that is not negative.
+struct AffineConstraint {
+  mlir::AffineExpr expr;
+  bool isEquality;
+};
 
 /// Expresses `index` and `i64` values as affine expressions over values that
 /// are valid dimensions and symbols inside one affine scope. One builder makes
@@ -47,10 +54,11 @@ public:
   /// The range of an expression made by this builder.
   IntegerRange rangeOf(mlir::AffineExpr expr);
 
-  /// Both sides of a comparison that is one of their difference with zero; none
-  /// if one of the three may overflow, or a side without a sign be negative.
-  std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>>
-  expressSides(mlir::arith::CmpIOp compare);
+  /// What holds where the comparison does, or with `isNegated` where it does
+  /// not, as one constraint; none where that is that values differ, or if one
+  /// of them or their difference may overflow, or be negative without a sign.
+  std::optional<AffineConstraint> expressConstraint(mlir::arith::CmpIOp compare,
+                                                    bool isNegated);
 
   /// What a comparison of affine values always is, or none.
   std::optional<bool> decide(mlir::arith::CmpIOp compare);
@@ -62,6 +70,9 @@ public:
   mlir::MLIRContext *getContext() const { return context; }
 
 private:
+  /// Both sides of a comparison that is one of their difference with zero.
+  std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>>
+  expressSides(mlir::arith::CmpIOp compare);
   std::optional<mlir::AffineExpr> expressOperation(mlir::Operation *op);
   std::optional<mlir::AffineExpr> expressDivision(mlir::Operation *op);
   std::optional<mlir::AffineExpr> expressLeaf(mlir::Value value);

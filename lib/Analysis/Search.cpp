@@ -257,8 +257,7 @@ static std::optional<IntegerRange> getAscent(Value index, AffineForOp loop) {
   if (!expr || !ascends(*expr, values, loop))
     return std::nullopt;
   IntegerRange range = values.rangeOf(*expr);
-  if (isNarrow &&
-      (!range.isBounded() || range.low < INT32_MIN || range.high > INT32_MAX))
+  if (isNarrow && !range.fits32Bits())
     return std::nullopt;
   return range;
 }

@@ -129,54 +129,17 @@ static std::optional<int64_t> stepOf(OpFoldResult step) {
   return constant;
 }
 
-/// One constraint, `expr >= 0` or `expr == 0`.
-struct Constraint {
-  AffineExpr expr;
-  bool equality;
-};
-
-/// The comparison `op`, or its negation, as one constraint.
-static std::optional<Constraint> constraintOf(AffineValueBuilder &builder,
-                                              arith::CmpIOp op, bool negate) {
-  auto sides = builder.expressSides(op);
-  if (!sides)
-    return std::nullopt;
-  auto [lhs, rhs] = *sides;
-  arith::CmpIPredicate predicate = op.getPredicate();
-  if (negate)
-    predicate = arith::invertPredicate(predicate);
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return Constraint{lhs - rhs, true};
-  case arith::CmpIPredicate::ne:
-    return std::nullopt;
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::ult:
-    return Constraint{rhs - lhs - 1, false};
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ule:
-    return Constraint{rhs - lhs, false};
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::ugt:
-    return Constraint{lhs - rhs - 1, false};
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::uge:
-    return Constraint{lhs - rhs, false};
-  }
-  llvm_unreachable("all predicates are handled");
-}
-
 /// Adds the constraints of `value` (or of its negation) to a conjunction.
 /// Conjunctions come from and, negated disjunctions from or.
 static bool addConstraints(AffineValueBuilder &builder, Value value,
                            bool negate,
-                           SmallVectorImpl<Constraint> &constraints) {
+                           SmallVectorImpl<AffineConstraint> &constraints) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    std::optional<Constraint> constraint =
-        constraintOf(builder, compare, negate);
+    std::optional<AffineConstraint> constraint =
+        builder.expressConstraint(compare, negate);
     if (constraint)
       constraints.push_back(*constraint);
     return constraint.has_value();
@@ -196,15 +159,15 @@ static std::optional<Condition> conditionOf(scf::IfOp op) {
     return std::nullopt;
   for (bool negate : {false, true}) {
     AffineValueBuilder builder(op);
-    SmallVector<Constraint> constraints;
+    SmallVector<AffineConstraint> constraints;
     if (!addConstraints(builder, op.getCondition(), negate, constraints))
       continue;
     SmallVector<AffineExpr> exprs;
     SmallVector<bool> equalities;
-    for (Constraint constraint : constraints) {
+    for (const AffineConstraint &constraint : constraints) {
       exprs.push_back(simplifyAffineExpr(constraint.expr, builder.getNumDims(),
                                          builder.getNumSymbols()));
-      equalities.push_back(constraint.equality);
+      equalities.push_back(constraint.isEquality);
     }
     Condition condition{IntegerSet::get(builder.getNumDims(),
                                         builder.getNumSymbols(), exprs,

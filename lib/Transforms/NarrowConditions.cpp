@@ -65,10 +65,6 @@ static bool isOfWideIntegers(arith::CmpIOp test) {
          isSignedOrEquality(test.getPredicate());
 }
 
-static bool fits(IntegerRange range) {
-  return range.low >= INT32_MIN && range.high <= INT32_MAX;
-}
-
 /// What an expression adds that no index moves.
 static int64_t getOffset(AffineExpr expr) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
@@ -111,7 +107,8 @@ static const char *narrow(arith::CmpIOp test) {
   if (!builder.rangeOf(*lhs).isBounded() || !builder.rangeOf(*rhs).isBounded())
     return "what is compared has no known bounds";
   if (isa<AffineConstantExpr>(moves) || offset == INT64_MIN ||
-      !fits(builder.rangeOf(moves)) || !fits({-offset, -offset}))
+      !builder.rangeOf(moves).fits32Bits() ||
+      !IntegerRange{-offset, -offset}.fits32Bits())
     return "the difference may need more than 32 bits";
   OpBuilder ops(test);
   Value difference = emitNarrow(builder, moves, test);
@@ -153,7 +150,7 @@ static const char *narrow(Operation *op, unsigned at) {
     std::optional<AffineExpr> expr = values.express(number);
     if (!expr)
       return "what is carried is not affine in indices";
-    if (!fits(values.rangeOf(*expr)))
+    if (!values.rangeOf(*expr).fits32Bits())
       return "what is carried may need more than 32 bits";
     exprs.push_back(*expr);
   }

@@ -316,9 +316,7 @@ static const char *match(PlaceLoop &found) {
     return "what stands for no place may come first";
   if (!readsTheSame(first, loop))
     return "what is read may be written in between";
-  IntegerRange range = builder.rangeOf(*place);
-  found.isNarrow =
-      range.isBounded() && range.low >= INT32_MIN && range.high <= INT32_MAX;
+  found.isNarrow = builder.rangeOf(*place).fits32Bits();
   return nullptr;
 }
 

@@ -178,35 +178,12 @@ static void collectReasons(Value condition, bool wanted,
     return;
   }
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  std::optional<AffineExpr> lhs, rhs;
-  if (compare) {
-    lhs = builder.express(compare.getLhs());
-    rhs = builder.express(compare.getRhs());
-  }
-  if (!lhs || !rhs || !builder.rangeOf(*lhs).isBounded() ||
-      !builder.rangeOf(*rhs).isBounded()) {
+  std::optional<AffineConstraint> constraint =
+      compare ? builder.expressConstraint(compare, !wanted) : std::nullopt;
+  if (constraint && !constraint->isEquality)
+    reasons.push_back(constraint->expr);
+  else
     isOnly = false;
-    return;
-  }
-  arith::CmpIPredicate predicate =
-      wanted ? compare.getPredicate()
-             : arith::invertPredicate(compare.getPredicate());
-  switch (predicate) {
-  case arith::CmpIPredicate::sgt:
-    reasons.push_back(*lhs - *rhs - 1);
-    return;
-  case arith::CmpIPredicate::sge:
-    reasons.push_back(*lhs - *rhs);
-    return;
-  case arith::CmpIPredicate::slt:
-    reasons.push_back(*rhs - *lhs - 1);
-    return;
-  case arith::CmpIPredicate::sle:
-    reasons.push_back(*rhs - *lhs);
-    return;
-  default:
-    isOnly = false;
-  }
 }
 
 /// A bound as a map of values.

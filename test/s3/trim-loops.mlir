@@ -6,10 +6,11 @@
 // columns in front these are left out too (@front); numbers of columns may be
 // unknown (@unknown, @unknown_front); guards of rows that
 // are masked as a whole, and sums that are divided behind the product, are seen
-// through (@guarded). Rows may be further apart than their columns take (ROOM).
+// through (@guarded). Comparisons may be without a sign. Rows may be further apart than their columns take (ROOM).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | FileCheck %s
+// RUN: sed 's/cmpi sgt/cmpi ugt/; s/cmpi sle/cmpi ule/' %s | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | FileCheck %s
 // RUN: sed 's/memref<32x64xf32>/memref<32x80xf32>/' %s | polynest-opt --pass-pipeline='builtin.module(func.func(polynest-trim-loops))' | FileCheck %s --check-prefix=ROOM
 
 // ROOM-LABEL: func @causal
