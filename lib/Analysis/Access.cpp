@@ -439,6 +439,11 @@ SmallVector<AffineForOp, 6> getPerfectBand(AffineForOp root) {
   return band;
 }
 
+bool countsFromZero(AffineForOp loop) {
+  return loop.hasConstantLowerBound() && loop.getConstantLowerBound() == 0 &&
+         loop.getStepAsInt() == 1;
+}
+
 std::optional<uint64_t> getTripCount(AffineForOp loop) {
   // The parser lets a step of zero through; such a loop never ends.
   if (loop.getStepAsInt() <= 0)

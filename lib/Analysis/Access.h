@@ -69,6 +69,9 @@ void getEnclosingAffineLoops(mlir::Operation *op,
 llvm::SmallVector<mlir::affine::AffineForOp, 6>
 getPerfectBand(mlir::affine::AffineForOp root);
 
+/// True for loops over 0, 1, 2 and so on.
+bool countsFromZero(mlir::affine::AffineForOp loop);
+
 /// Trip count where bounds are constant or differ by a constant.
 std::optional<uint64_t> getTripCount(mlir::affine::AffineForOp loop);
 /// The same for each dimension; none unless all are known.

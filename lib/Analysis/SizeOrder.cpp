@@ -3,6 +3,7 @@
 
 #include "Analysis/SizeOrder.h"
 
+#include "Analysis/Access.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -475,8 +476,7 @@ std::optional<bool> SizeOrder::decide(arith::CmpIOp compare) {
 //===----------------------------------------------------------------------===//
 
 bool sweeps(AffineForOp loop, Value memref, unsigned d) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
+  if (!countsFromZero(loop))
     return false;
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(d))

@@ -31,9 +31,8 @@ using Digits = SmallVector<SmallVector<Digit, 2>, 4>;
 // Legality
 //===----------------------------------------------------------------------===//
 
-static bool runsFromZero(AffineForOp loop) {
-  return loop.getNumIterOperands() == 0 && loop.hasConstantLowerBound() &&
-         loop.getConstantLowerBound() == 0 && loop.getStepAsInt() == 1;
+static bool isPlainLoop(AffineForOp loop) {
+  return loop.getNumIterOperands() == 0 && countsFromZero(loop);
 }
 
 /// True if bounds are values from outside of the loops.
@@ -123,11 +122,11 @@ static const char *findDigits(const Access &read, unsigned d, AffineForOp loop,
 
 static const char *findDigits(Nest &producer, Nest &consumer, unsigned depth,
                               Digits &digits) {
-  if (!llvm::all_of(consumer.band, runsFromZero) ||
-      !standStill(consumer.band) || depth > producer.band.size())
+  if (!llvm::all_of(consumer.band, isPlainLoop) || !standStill(consumer.band) ||
+      depth > producer.band.size())
     return "outermost loops differ";
   ArrayRef<AffineForOp> loops = ArrayRef(producer.band).take_front(depth);
-  if (!llvm::all_of(loops, runsFromZero) || !standStill(loops))
+  if (!llvm::all_of(loops, isPlainLoop) || !standStill(loops))
     return "outermost loops differ";
   for (Operation &op : *consumer.bodyAt(consumer.band.size()))
     if (op.getNumRegions() != 0)

@@ -208,8 +208,7 @@ planRelayout(const Nest &nest, const Access &access, AffineForOp lane) {
   for (AffineForOp loop : loops) {
     if (!moving.erase(loop.getInductionVar()))
       continue;
-    if (!loop.hasConstantBounds() || loop.getConstantLowerBound() != 0 ||
-        loop.getStepAsInt() != 1)
+    if (!countsFromZero(loop) || !loop.hasConstantUpperBound())
       return std::nullopt;
     if (loop != lane)
       relayout.loops.push_back(loop);

@@ -153,8 +153,7 @@ static void countTrips(CutLoop &cut) {
     return;
   }
   // A bound that moves with loops around the nest.
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
+  if (!countsFromZero(loop))
     return;
   AffineValueBuilder builder(loop);
   std::optional<AffineExpr> bound =

@@ -374,13 +374,10 @@ static void apply(Decision &decision) {
   llvm::SmallPtrSet<Operation *, 8> kept;
   for (LaneImage &image : decision.images)
     emitImage(OpBuilder(outer), image, blocks, decision.block, kept);
-  builder.setInsertionPointToStart(lanes.getBody());
   AffineExpr sum = builder.getAffineDimExpr(0) + builder.getAffineDimExpr(1);
-  auto index = AffineApplyOp::create(
-      builder, loc, AffineMap::get(2, 0, sum),
-      ValueRange{blocks.getInductionVar(), lanes.getInductionVar()});
-  kept.insert(index);
-  lanes.getInductionVar().replaceAllUsesExcept(index, kept);
+  Value lane = lanes.getInductionVar();
+  replaceVariable(lane, lanes, AffineMap::get(2, 0, sum),
+                  {blocks.getInductionVar(), lane}, &kept);
   // Erases the sum where all its users have taken it in.
   composeIndices(lanes);
 }

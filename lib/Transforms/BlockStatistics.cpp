@@ -82,8 +82,7 @@ struct Run {
 
 /// The number of iterations of a loop from 0 by steps of 1, or 0.
 static int64_t getPlainTrips(AffineForOp loop) {
-  return loop.hasConstantBounds() && loop.getConstantLowerBound() == 0 &&
-                 loop.getStepAsInt() == 1
+  return countsFromZero(loop) && loop.hasConstantUpperBound()
              ? std::max<int64_t>(0, loop.getConstantUpperBound())
              : 0;
 }
@@ -319,15 +318,9 @@ static void runInBlock(Member &member, const Run &run, Value begin,
   AffineMap upper = AffineMap::get(1, 0, ends, context);
   canonicalizeMapAndOperands(&upper, &operands);
   loop.setUpperBound(operands, upper);
-  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Value iv = loop.getInductionVar();
-  auto moved = AffineApplyOp::create(builder, loop.getLoc(),
-                                     AffineMap::get(2, 0, first + second),
-                                     ValueRange{begin, iv});
-  iv.replaceUsesWithIf(moved, [&](OpOperand &use) {
-    return use.getOwner() != moved.getOperation() &&
-           !own.contains(use.getOwner());
-  });
+  replaceVariable(iv, loop, AffineMap::get(2, 0, first + second), {begin, iv},
+                  &own);
   (void)promoteIfSingleIteration(loop);
 }
 

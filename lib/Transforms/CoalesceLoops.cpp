@@ -62,8 +62,7 @@ struct Move {
 /// How often a loop from 0 by steps of 1 runs, where that is a constant or a
 /// value of the function's own block; else null.
 static OpFoldResult getPlainBound(AffineForOp loop) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
+  if (!countsFromZero(loop))
     return {};
   if (loop.hasConstantUpperBound())
     return Builder(loop.getContext())

@@ -1573,8 +1573,7 @@ canJoin(const Contraction &contraction, ArrayRef<CutLoop> loops,
   for (const CutLoop &cut : llvm::reverse(loops)) {
     AffineForOp loop = cut.loop;
     if (!cut.trips || *cut.trips < 2 || cut.part > 1 || cut.weight != weight ||
-        !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-        loop.getStepAsInt() != 1 ||
+        !countsFromZero(loop) ||
         (loop != loops.front().loop && cut.tile != *cut.trips))
       return false;
     weight *= *cut.trips;

@@ -113,8 +113,7 @@ struct Chain {
 /// True for loops from 0 by steps of 1 that run the same number of times
 /// whenever the nest does.
 static bool isPlainLoop(AffineForOp loop, AffineForOp root) {
-  return loop.hasConstantLowerBound() && loop.getConstantLowerBound() == 0 &&
-         loop.getStepAsInt() == 1 && loop.getNumIterOperands() == 0 &&
+  return countsFromZero(loop) && loop.getNumIterOperands() == 0 &&
          (getSmallTripCount(loop) || hasPlainTrips(loop, root));
 }
 
@@ -553,14 +552,11 @@ static void cutLoop(AffineForOp loop, int64_t rows) {
   inner.getBody()->getOperations().splice(inner.getBody()->begin(),
                                           body->getOperations(), body->begin(),
                                           Block::iterator(inner));
-  builder.setInsertionPointToStart(inner.getBody());
   AffineExpr index =
       builder.getAffineDimExpr(0) * rows + builder.getAffineDimExpr(1);
   Value outer = loop.getInductionVar();
-  auto apply =
-      AffineApplyOp::create(builder, loop.getLoc(), AffineMap::get(2, 0, index),
-                            ValueRange{outer, inner.getInductionVar()});
-  outer.replaceAllUsesExcept(apply, apply);
+  replaceVariable(outer, inner, AffineMap::get(2, 0, index),
+                  {outer, inner.getInductionVar()});
   composeIndices(inner);
   sinkIndices(inner);
 }

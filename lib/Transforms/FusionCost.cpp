@@ -176,8 +176,8 @@ static uint64_t countInside(Nest &nest) {
 
 /// True if the write and the read name the same place in the same iteration of
 /// loops that run alike, another one in each.
-static bool meetInStep(const Access &write, ArrayRef<AffineForOp> from,
-                       const Access &read, ArrayRef<AffineForOp> to) {
+static bool readsInStep(const Access &write, ArrayRef<AffineForOp> from,
+                        const Access &read, ArrayRef<AffineForOp> to) {
   if (from.size() != to.size() || write.memref != read.memref ||
       !write.isAffine() || !read.isAffine() ||
       write.map.getAffineMap() != read.map.getAffineMap())
@@ -210,8 +210,8 @@ static bool followsInStep(Nest &producer, Nest &consumer) {
       if (!write.isWrite || read.isWrite || write.base != read.base)
         continue;
       flows = true;
-      if (!meetInStep(write, getLoopsAround(write.op, producer.root), read,
-                      consumer.band))
+      if (!readsInStep(write, getLoopsAround(write.op, producer.root), read,
+                       consumer.band))
         return false;
     }
   return flows;

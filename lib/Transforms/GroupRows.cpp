@@ -115,8 +115,7 @@ static bool hasCommonBounds(AffineForOp loop, AffineForOp rows) {
 /// Cuts the body in parts. False for what has another form; no remark is due.
 static bool matchRows(AffineForOp loop, RowNest &nest) {
   std::optional<int64_t> trips = getSmallTripCount(loop);
-  if (!trips || loop.getNumIterOperands() || loop.getStepAsInt() != 1 ||
-      !loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0)
+  if (!trips || loop.getNumIterOperands() || !countsFromZero(loop))
     return false;
   nest.rows = loop;
   nest.trips = *trips;

@@ -431,6 +431,17 @@ void composeIndices(Operation *root) {
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
 }
 
+AffineApplyOp replaceVariable(Value iv, AffineForOp loop, AffineMap map,
+                              ValueRange operands,
+                              const llvm::SmallPtrSetImpl<Operation *> *kept) {
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  auto apply = AffineApplyOp::create(builder, loop.getLoc(), map, operands);
+  iv.replaceUsesWithIf(apply.getResult(), [&](OpOperand &use) {
+    return use.getOwner() != apply && !(kept && kept->contains(use.getOwner()));
+  });
+  return apply;
+}
+
 Value getMemRef(Operation *access) {
   if (auto load = dyn_cast<AffineLoadOp>(access))
     return load.getMemRef();
@@ -743,8 +754,7 @@ double countPoints(ArrayRef<AffineForOp> loops, double unknown) {
 //===----------------------------------------------------------------------===//
 
 bool hasPlainTrips(AffineForOp loop, AffineForOp root) {
-  if (loop.hasConstantUpperBound() || !loop.hasConstantLowerBound() ||
-      loop.getConstantLowerBound() != 0 || loop.getStepAsInt() != 1 ||
+  if (loop.hasConstantUpperBound() || !countsFromZero(loop) ||
       loop.getUpperBoundMap().getNumResults() != 1)
     return false;
   return llvm::all_of(loop.getUpperBoundOperands(), [&](Value operand) {

@@ -243,6 +243,14 @@ unsigned takeNests(
 /// Lets operations inside of `root` take in what computes their indices.
 void composeIndices(mlir::Operation *root);
 
+/// Has what uses the variable `iv` of the loop, or of one around it, use the
+/// value of the map at the start of the loop's body instead, but for operations
+/// in `kept`.
+mlir::affine::AffineApplyOp
+replaceVariable(mlir::Value iv, mlir::affine::AffineForOp loop,
+                mlir::AffineMap map, mlir::ValueRange operands,
+                const llvm::SmallPtrSetImpl<mlir::Operation *> *kept = nullptr);
+
 /// Memref of an affine.load or affine.store.
 mlir::Value getMemRef(mlir::Operation *access);
 /// Map and operands of such an access.

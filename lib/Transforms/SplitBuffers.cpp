@@ -604,15 +604,12 @@ void Split::emitPiece(User &user, const Piece &piece, bool isAll) {
     auto [bound, sizes] = getLength(range, context);
     loop.setLowerBound({}, AffineMap::getConstantMap(0, context));
     loop.setUpperBound(sizes, bound);
-    OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
     Value iv = loop.getInductionVar();
     SmallVector<Value> operands{iv};
     unsigned numSymbols = 0;
     AffineExpr index = getAffineDimExpr(0, context) +
                        getIndexExpr(range.low, operands, numSymbols, context);
-    auto apply = AffineApplyOp::create(
-        builder, loop.getLoc(), AffineMap::get(1, numSymbols, index), operands);
-    iv.replaceAllUsesExcept(apply, apply);
+    replaceVariable(iv, loop, AffineMap::get(1, numSymbols, index), operands);
   }
   for (auto [access, part] : llvm::zip_equal(user.accesses, piece.parts)) {
     Operation *op = isAll ? access.op : mapping.lookup(access.op);

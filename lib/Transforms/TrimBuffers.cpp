@@ -208,11 +208,9 @@ static void cutLoop(const Filler &filler, IndexRange range) {
   loop.setConstantUpperBound(end - begin);
   if (begin == 0)
     return;
-  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Value iv = loop.getInductionVar();
-  AffineMap shift = AffineMap::get(1, 0, builder.getAffineDimExpr(0) + begin);
-  auto moved = AffineApplyOp::create(builder, loop.getLoc(), shift, iv);
-  iv.replaceAllUsesExcept(moved.getResult(), moved);
+  AffineExpr index = getAffineDimExpr(0, loop.getContext());
+  replaceVariable(iv, loop, AffineMap::get(1, 0, index + begin), iv);
   composeIndices(loop);
 }
 

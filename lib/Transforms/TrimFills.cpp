@@ -122,8 +122,7 @@ static std::optional<Fill> matchFill(AffineForOp root) {
     if (dimOf != type.getRank())
       return std::nullopt;
     dimOf = d;
-    if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-        loop.getStepAsInt() != 1)
+    if (!countsFromZero(loop))
       return std::nullopt;
     if (!type.isDynamicDim(d) &&
         (!loop.hasConstantUpperBound() ||

@@ -236,8 +236,7 @@ static std::optional<Bound> makeBound(ArrayRef<std::pair<int64_t, Value>> terms,
 /// How often a loop from 0 by steps of 1 runs, if that is a constant or a value
 /// as it is.
 static std::optional<LoopEnd> getEnd(AffineForOp loop) {
-  if (!loop.hasConstantLowerBound() || loop.getConstantLowerBound() != 0 ||
-      loop.getStepAsInt() != 1)
+  if (!countsFromZero(loop))
     return std::nullopt;
   if (loop.hasConstantUpperBound())
     return LoopEnd{loop.getConstantUpperBound(), {}};
@@ -897,8 +896,8 @@ static AffineForOp findBlocks(const MaskedProduct &product, Block *block,
   auto blocks = dyn_cast<AffineForOp>(block->getParentOp());
   if (!blocks || from.terms.size() != 1 || from.terms[0].first <= 0 ||
       from.terms[0].second != blocks.getInductionVar() ||
-      !blocks.hasConstantBounds() || blocks.getConstantLowerBound() != 0 ||
-      blocks.getStepAsInt() != 1 || blocks.getNumIterOperands() != 0 ||
+      !countsFromZero(blocks) || !blocks.hasConstantUpperBound() ||
+      blocks.getNumIterOperands() != 0 ||
       blocks.getConstantUpperBound() < leastBlocksOfSums ||
       !to.map.isSingleConstant() ||
       to.map.getSingleConstantResult() <= from.constant)
@@ -1164,9 +1163,7 @@ static std::optional<Front> planFront(const Mask &mask, Block *block,
     front.blocks = dyn_cast<AffineForOp>(block->getParentOp());
     front.factor = factor;
     if (!front.blocks || front.blocks.getInductionVar() != index ||
-        factor <= 0 || !front.blocks.hasConstantLowerBound() ||
-        front.blocks.getConstantLowerBound() != 0 ||
-        front.blocks.getStepAsInt() != 1 ||
+        factor <= 0 || !countsFromZero(front.blocks) ||
         front.blocks.getNumIterOperands() != 0 ||
         front.blocks.getUpperBoundMap().getNumResults() != 1)
       return std::nullopt;
@@ -1212,13 +1209,11 @@ static void splitBlocks(Front &front) {
   else
     setUpper(before, {upper.getResult(0), count});
   setUpper(loop, {upper.getResult(0) - count});
-  builder.setInsertionPointToStart(loop.getBody());
   Value index = loop.getInductionVar();
-  auto apply = AffineApplyOp::create(
-      builder, loop.getLoc(),
+  replaceVariable(
+      index, loop,
       AffineMap::get(1, 0, builder.getAffineDimExpr(0) + front.firstBlock),
       index);
-  index.replaceAllUsesExcept(apply, apply);
   front.constant += front.factor * front.firstBlock;
 }
 
@@ -1235,8 +1230,7 @@ static Bound getStart(const Front &front, MLIRContext *context) {
 
 /// Has a loop over columns begin at `start`, counted from there.
 static void shiftColumns(AffineForOp column, const Bound &start) {
-  OpBuilder builder = OpBuilder::atBlockBegin(column.getBody());
-  Location loc = column.getLoc();
+  Builder builder(column.getContext());
   // Operands of `to` and then of `start`, all taken for dimensions.
   auto asDims = [&](const Bound &bound, unsigned first) {
     SmallVector<AffineExpr> dims, symbols;
@@ -1255,13 +1249,9 @@ static void shiftColumns(AffineForOp column, const Bound &start) {
   column.setUpperBound(operands, map);
   SmallVector<Value> places = {column.getInductionVar()};
   places.append(start.operands);
-  Value index = column.getInductionVar();
-  auto apply = AffineApplyOp::create(
-      builder, loc,
-      AffineMap::get(places.size(), 0,
-                     builder.getAffineDimExpr(0) + asDims(start, 1)),
-      places);
-  index.replaceAllUsesExcept(apply, apply);
+  AffineExpr index = builder.getAffineDimExpr(0) + asDims(start, 1);
+  replaceVariable(column.getInductionVar(), column,
+                  AffineMap::get(places.size(), 0, index), places);
 }
 
 /// Leaves out the columns in front.
