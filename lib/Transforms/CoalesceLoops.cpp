@@ -339,6 +339,7 @@ struct CoalesceLoopsPass : impl::CoalesceLoopsBase<CoalesceLoopsPass> {
       loops.push_back(loop);
     });
     SizeFacts facts;
+    bool changed = false;
     for (AffineForOp outer : loops) {
       AffineForOp inner = getOnlyLoop(outer);
       if (!inner || isFixed(inner))
@@ -359,8 +360,9 @@ struct CoalesceLoopsPass : impl::CoalesceLoopsBase<CoalesceLoopsPass> {
           << arg("inner", *trips)
           << arg("trips", getTripCount(joint).value_or(0));
       ++numApplied;
+      changed = true;
     }
-    if (numApplied != 0)
+    if (changed)
       reshapeBuffers(getOperation());
   }
 };

@@ -406,6 +406,7 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
     SmallVector<memref::AllocOp> allocs;
     getOperation().walk(
         [&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    bool changed = false;
     for (memref::AllocOp alloc : allocs) {
       std::optional<PaddedImage> image = matchPaddedImage(alloc);
       if (!image)
@@ -426,8 +427,9 @@ struct SplitBordersPass : impl::SplitBordersBase<SplitBordersPass> {
           << arg("elements", decision.image.type().getNumElements())
           << arg("border-elements", int64_t(decision.borderElements));
       apply(decision);
+      changed = true;
     }
-    if (numApplied != 0)
+    if (changed)
       dropUnitLoops(getOperation());
   }
 
