@@ -476,6 +476,11 @@ std::optional<bool> SizeOrder::decide(arith::CmpIOp compare) {
 //===----------------------------------------------------------------------===//
 
 bool sweeps(AffineForOp loop, Value memref, unsigned d) {
+  SizeFacts facts;
+  return sweeps(loop, memref, d, facts);
+}
+
+bool sweeps(AffineForOp loop, Value memref, unsigned d, SizeFacts &facts) {
   if (!countsFromZero(loop))
     return false;
   auto type = cast<MemRefType>(memref.getType());
@@ -485,7 +490,6 @@ bool sweeps(AffineForOp loop, Value memref, unsigned d) {
   AffineMap map = loop.getUpperBoundMap();
   if (map.getNumResults() != 1)
     return false;
-  SizeFacts facts;
   std::optional<SizeProduct> product = facts.of(
       map.getResult(0), loop.getUpperBoundOperands(), map.getNumDims());
   if (product && *product == facts.of(memref, d))

@@ -88,6 +88,9 @@ private:
 /// True if the loop runs from 0 by steps of 1 to the size of dimension `d`,
 /// which may be proven as a product or as a sum.
 bool sweeps(mlir::affine::AffineForOp loop, mlir::Value memref, unsigned d);
+/// The same, where `facts` hold around the loop.
+bool sweeps(mlir::affine::AffineForOp loop, mlir::Value memref, unsigned d,
+            SizeFacts &facts);
 
 } // namespace polynest
 

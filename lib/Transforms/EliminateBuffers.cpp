@@ -1,30 +1,32 @@
 //===- EliminateBuffers.cpp - buffers, stores and copies nobody needs -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What: (a) a private buffer that is copied into another one, as it is or with
-// dimensions joined, is replaced by the place it is copied to; (b) a private
-// buffer that is a copy of memory which does not change while the buffer is
-// read is replaced by that memory; (c) private buffers whose contents reach
-// nothing that matters, with their stores and all that only computes what they
-// hold, are erased, also where a buffer is read only to update itself; (d)
+// What: (a) a private buffer that is copied into another one, as it is or
+// reshaped, is replaced by the place it is copied to: by its indices where
+// dimensions of known sizes are joined, by a view where sizes are unknown; (b)
+// a private buffer that is a copy of memory which does not change while the
+// buffer is read is replaced by that memory; (c) private buffers whose contents
+// reach nothing that matters, with their stores and all that only computes what
+// they hold, are erased, also where a buffer is read only to update itself; (d)
 // nests that only store what the next nest that touches the memory overwrites,
 // every element of it, are erased.
 // Legal when: (a) each index of the buffer goes to a fixed place of a distinct
 // target, the buffer is not written after the copy, and until its last use
 // nothing else touches that part of the target, nor is any size asserted where
-// some are not known; (b) the copy is the only write,
-// nothing that may share storage with the source is written between it and
-// the last read; (c) liveness from effects that are visible outside: stores
-// to anything but a dead buffer, calls, assertions, returned values; (d) the
-// later nest stores each element of a static shape without asking, and neither
-// it nor anything in between touches the memory otherwise or asserts anything.
-// Profitable always: less memory and less traffic. Where both (a) and (b) are
-// legal it is (a), but (b) where the copy turns rows into columns and something
-// else reads the rows: they are computed along rows then. Limits: (a) and (b)
-// ask for plain accesses of the buffer, all in nests of the entry block, affine
-// ones but in (a) where each index stays what it is, and copies that are
-// perfect nests or memref.copy. Cost: linear in operations and uses, times the
-// accesses of a copy's target.
+// some are not known; a target seen through a view has the sizes of what is
+// copied by what is asserted before anything is written, or because callers see
+// to it; (b) the copy is the only write, nothing that may share storage with
+// the source is written between it and the last read; (c) liveness from effects
+// that are visible outside: stores to anything but a dead buffer, calls,
+// assertions, returned values; (d) the later nest stores each element of a
+// static shape without asking, and neither it nor anything in between touches
+// the memory otherwise or asserts anything. Profitable always: less memory and
+// less traffic. Where both (a) and (b) are legal it is (a), but (b) where the
+// copy turns rows into columns and something else reads the rows: they are
+// computed along rows then. Limits: (a) and (b) ask for plain accesses of the
+// buffer, all in nests of the entry block, affine ones but in (a) where each
+// index stays what it is, and copies that are perfect nests or memref.copy.
+// Cost: linear in operations and uses, times the accesses of a copy's target.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -33,6 +35,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/NestGraph.h"
 #include "Analysis/SizeOrder.h"
+#include "Analysis/Sizes.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -73,11 +76,17 @@ namespace {
 /// toTarget(i), or index i of the whole target comes from toSource(i), as far
 /// as known.
 struct Copy {
-  NestNode *node;
+  NestNode *node = nullptr;
   Value source, target;
   AffineMap toTarget, toSource;
-  /// The reshape of the source that is copied; null if it is copied itself.
-  Operation *view = nullptr;
+  /// The reshapes of the source the last of which is copied, from that one on;
+  /// none if it is copied itself.
+  SmallVector<Operation *, 2> views;
+  /// The source becomes a view of the target, of which `copied` is copied: each
+  /// of its dimensions to `parts` of the target's.
+  bool byView = false;
+  Value copied;
+  SmallVector<ReassociationIndices> parts;
 };
 } // namespace
 
@@ -85,7 +94,7 @@ struct Copy {
 /// of `inner` is a variable that sweeps the whole dimension from 0, or 0 in a
 /// dimension of size 1. Null where there is no such function.
 static AffineMap composeIndices(const Access &outer, const Access &inner,
-                                ArrayRef<AffineForOp> band) {
+                                ArrayRef<AffineForOp> band, SizeFacts &facts) {
   auto type = cast<MemRefType>(inner.memref.getType());
   MLIRContext *context = type.getContext();
   AffineMap innerMap = inner.map.getAffineMap();
@@ -101,7 +110,7 @@ static AffineMap composeIndices(const Access &outer, const Access &inner,
         dim ? getForInductionVarOwner(inner.map.getOperand(dim.getPosition()))
             : AffineForOp();
     if (!loop || !llvm::is_contained(band, loop) ||
-        !sweeps(loop, inner.memref, d) ||
+        !sweeps(loop, inner.memref, d, facts) ||
         !place.try_emplace(loop.getInductionVar(), d).second)
       return {};
   }
@@ -124,8 +133,10 @@ static AffineMap composeIndices(const Access &outer, const Access &inner,
       outerMap.replaceDimsAndSymbols(dims, {}, type.getRank(), 0));
 }
 
-static std::optional<Copy> matchCopy(NestNode &node) {
+static std::optional<Copy> matchCopy(NestNode &node, SizeFacts &facts) {
   MLIRContext *context = node.op->getContext();
+  Copy found;
+  found.node = &node;
   if (auto copy = dyn_cast<memref::CopyOp>(node.op)) {
     auto source = dyn_cast<MemRefType>(copy.getSource().getType());
     auto target = dyn_cast<MemRefType>(copy.getTarget().getType());
@@ -134,7 +145,10 @@ static std::optional<Copy> matchCopy(NestNode &node) {
       return std::nullopt;
     AffineMap identity =
         AffineMap::getMultiDimIdentityMap(source.getRank(), context);
-    return Copy{&node, copy.getSource(), copy.getTarget(), identity, identity};
+    found.source = copy.getSource();
+    found.target = copy.getTarget();
+    found.toTarget = found.toSource = identity;
+    return found;
   }
   if (node.isOpaque || node.accesses.size() != 2)
     return std::nullopt;
@@ -150,9 +164,11 @@ static std::optional<Copy> matchCopy(NestNode &node) {
   const Access &read = node.accesses[0], &write = node.accesses[1];
   if (!read.isAffine() || !write.isAffine())
     return std::nullopt;
-  return Copy{&node, read.memref, write.memref,
-              composeIndices(write, read, node.band),
-              composeIndices(read, write, node.band)};
+  found.source = read.memref;
+  found.target = write.memref;
+  found.toTarget = composeIndices(write, read, node.band, facts);
+  found.toSource = composeIndices(read, write, node.band, facts);
+  return found;
 }
 
 /// True if everything that names the buffer is a plain affine access of it, one
@@ -258,10 +274,87 @@ static std::optional<Copy> beforeReshape(const Copy &copy) {
   }
   Copy before = copy;
   before.source = view.getSrc();
-  before.view = view;
+  before.views = {view};
   before.toTarget = simplifyAffineMap(copy.toTarget.compose(
       AffineMap::get(from.getRank(), 0, joined, context)));
   before.toSource = {};
+  return before;
+}
+
+/// The dimensions that each result of the map joins, in order, of a shape whose
+/// inner sizes are known in each group; none if it does anything else.
+static std::optional<SmallVector<ReassociationIndices>>
+getJoined(AffineMap map, ArrayRef<int64_t> shape) {
+  SmallVector<ReassociationIndices> groups;
+  int64_t next = 0, rank = shape.size();
+  auto index = [&](int64_t d) {
+    return shape[d] == 1 ? getAffineConstantExpr(0, map.getContext())
+                         : getAffineDimExpr(d, map.getContext());
+  };
+  for (AffineExpr result : map.getResults()) {
+    if (next == rank)
+      return std::nullopt;
+    ReassociationIndices group{next};
+    AffineExpr joined = index(next++);
+    while (simplifyAffineExpr(joined - result, rank, 0) != 0) {
+      if (next == rank || ShapedType::isDynamic(shape[next]))
+        return std::nullopt;
+      group.push_back(next);
+      joined = joined * shape[next] + index(next);
+      ++next;
+    }
+    groups.push_back(std::move(group));
+  }
+  for (; next < rank && !groups.empty() && shape[next] == 1; ++next)
+    groups.back().push_back(next);
+  return next == rank ? std::optional(groups) : std::nullopt;
+}
+
+/// Which dimensions of the target each one of what is copied becomes.
+static std::optional<SmallVector<ReassociationIndices>>
+getParts(const Copy &copy) {
+  auto type = cast<MemRefType>(copy.target.getType());
+  if (!type.getLayout().isIdentity())
+    return std::nullopt;
+  if (copy.toTarget && copy.toTarget.isIdentity())
+    return getJoined(copy.toTarget, type.getShape());
+  return copy.toSource ? getJoined(copy.toSource, type.getShape())
+                       : std::nullopt;
+}
+
+/// The copy of reshapes as one of the private buffer at their beginning, which
+/// becomes a view of the target, if nothing else reads the reshapes.
+static std::optional<Copy> behindReshapes(const Copy &copy) {
+  std::optional<SmallVector<ReassociationIndices>> parts = getParts(copy);
+  auto target = cast<MemRefType>(copy.target.getType());
+  if (!parts || parts->empty() ||
+      memref::CollapseShapeOp::computeCollapsedType(target, *parts) !=
+          copy.source.getType())
+    return std::nullopt;
+  Copy before = copy;
+  before.byView = true;
+  before.copied = copy.source;
+  before.parts = std::move(*parts);
+  before.toTarget = before.toSource = {};
+  Value &value = before.source;
+  while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp>(
+      value.getDefiningOp())) {
+    Operation *view = value.getDefiningOp();
+    Operation *last = before.views.empty() ? nullptr : before.views.back();
+    if (!cast<MemRefType>(value.getType()).getLayout().isIdentity() ||
+        !llvm::all_of(view->getUsers(), [&](Operation *user) {
+          return user == last || isa<memref::DimOp>(user) ||
+                 (!last && copy.node->op->isAncestor(user));
+        }))
+      return std::nullopt;
+    before.views.push_back(view);
+    value = view->getOperand(0);
+  }
+  auto type = dyn_cast<MemRefType>(value.getType());
+  bool isReshaped =
+      !before.views.empty() || before.parts.size() != size_t(target.getRank());
+  if (!isReshaped || !type || !type.getLayout().isIdentity())
+    return std::nullopt;
   return before;
 }
 
@@ -277,7 +370,7 @@ static bool isApart(const Access &access, ArrayRef<IndexRange> image) {
 
 /// True if each index of the source is the same index of the target.
 static bool keepsPlaces(const Copy &copy) {
-  return !copy.view && copy.toTarget.isIdentity() &&
+  return copy.views.empty() && copy.toTarget.isIdentity() &&
          copy.source.getType() == copy.target.getType();
 }
 
@@ -297,17 +390,54 @@ static bool assertsBetween(Operation *op, Operation *end) {
   return false;
 }
 
+/// Sizes of what a reshape is of, as the operation that makes it takes them.
+static SmallVector<OpFoldResult> getSourceSizes(Operation *view) {
+  Operation *source = view->getOperand(0).getDefiningOp();
+  if (auto alloc = dyn_cast<memref::AllocOp>(source))
+    return alloc.getMixedSizes();
+  if (auto expand = dyn_cast<memref::ExpandShapeOp>(source))
+    return expand.getMixedOutputShape();
+  return {};
+}
+
+/// Why the copy's source cannot be a view of its target, or null.
+static const char *whyNotByView(const Copy &copy, memref::AllocOp alloc,
+                                SizeFacts &facts) {
+  for (Operation *view : copy.views) {
+    if (!isa<memref::CollapseShapeOp>(view))
+      continue;
+    SmallVector<OpFoldResult> sizes = getSourceSizes(view);
+    if (sizes.empty() || !llvm::all_of(sizes, [&](OpFoldResult size) {
+          auto value = dyn_cast<Value>(size);
+          return !value || isReady(value, alloc);
+        }))
+      return "sizes of a reshape are not there early enough";
+  }
+  for (auto [d, group] : llvm::enumerate(copy.parts)) {
+    std::optional<SizeProduct> size = SizeProduct();
+    for (int64_t part : group)
+      if (size)
+        size = multiply(*size, facts.of(copy.target, part));
+    if (!size || !(facts.of(copy.copied, d) == *size))
+      return "the target is not proven to be as large as what is copied";
+  }
+  return nullptr;
+}
+
 /// Why the copy's source cannot live in its target, or null.
-static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
+static const char *whyNotInTarget(NestGraph &graph, const Copy &copy,
+                                  SizeFacts &facts) {
   memref::AllocOp alloc = getPrivateAlloc(copy.source);
-  if (!alloc || !copy.toTarget)
+  if (!alloc || (!copy.toTarget && !copy.byView))
     return "the source is not a whole private buffer";
   if (alloc->getBlock() != copy.node->op->getBlock() ||
-      !hasPlainUses(copy.source, copy.view ? copy.view : copy.node->op,
-                    keepsPlaces(copy)))
+      !hasPlainUses(copy.source,
+                    copy.views.empty() ? copy.node->op : copy.views.back(),
+                    copy.byView || keepsPlaces(copy)))
     return "the source has other uses than plain accesses";
   // Indices that join dimensions keep nests from being fused; one nest is.
-  if (copy.view && graph.usersOf(copy.source).size() != 2)
+  if ((copy.byView || !copy.views.empty()) &&
+      graph.usersOf(copy.source).size() != 2)
     return "several nests use what is reshaped";
   Value target = copy.target;
   auto type = alloc.getType();
@@ -317,15 +447,19 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
     return "the target may share storage";
   if (cast<MemRefType>(target.getType()).getElementType() !=
           type.getElementType() ||
-      (!copy.view && !isOneToOne(copy.toTarget, type)))
+      (copy.views.empty() && !copy.byView && !isOneToOne(copy.toTarget, type)))
     return "the target holds the values in another form";
   Operation *def = target.getDefiningOp();
   if (def && (def->getBlock() != alloc->getBlock() ||
               !llvm::all_of(def->getOperands(),
                             [&](Value size) { return isReady(size, alloc); })))
     return "the target does not exist early enough";
-  if (!type.hasStaticShape() && assertsBetween(alloc, copy.node->op))
+  if (copy.byView) {
+    if (const char *why = whyNotByView(copy, alloc, facts))
+      return why;
+  } else if (!type.hasStaticShape() && assertsBetween(alloc, copy.node->op)) {
     return "sizes are checked after the source is made";
+  }
   // Until the source is used for the last time, its part of the target is ours.
   NestNode *last = copy.node;
   for (NestNode *node : graph.usersOf(copy.source)) {
@@ -335,7 +469,9 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy) {
     if (graph.precedes(last->id, node->id))
       last = node;
   }
-  SmallVector<IndexRange, 4> image = getImage(copy.toTarget, type);
+  SmallVector<IndexRange, 4> image;
+  if (copy.toTarget)
+    image = getImage(copy.toTarget, type);
   for (NestNode *node : graph.usersOf(target)) {
     if (node == copy.node || graph.precedes(last->id, node->id))
       continue;
@@ -375,6 +511,39 @@ static void redirect(Value buffer, Value target, AffineMap map) {
       redirectOne(cast<AffineStoreOp>(user), 1,
                   AffineStoreOp::getMapAttrStrName());
   }
+}
+
+/// The source as a view of the target: the reshapes, taken back.
+static Value makeView(const Copy &copy, memref::AllocOp alloc) {
+  OpBuilder builder(alloc);
+  Value value = copy.target;
+  if (copy.parts.size() !=
+      size_t(cast<MemRefType>(copy.target.getType()).getRank()))
+    value = memref::CollapseShapeOp::create(builder, alloc.getLoc(), value,
+                                            copy.parts);
+  for (Operation *view : copy.views) {
+    Location loc = view->getLoc();
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(view))
+      value = memref::ExpandShapeOp::create(
+          builder, loc, collapse.getSrcType(), value,
+          collapse.getReassociationIndices(), getSourceSizes(view));
+    else
+      value = memref::CollapseShapeOp::create(
+          builder, loc, value,
+          cast<memref::ExpandShapeOp>(view).getReassociationIndices());
+  }
+  return value;
+}
+
+/// Erases reshapes that nothing but sizes is asked of; those of what was copied
+/// are the target's.
+static void eraseViews(const Copy &copy) {
+  if (copy.byView && copy.copied.getType() == copy.target.getType())
+    for (Operation *user : llvm::make_early_inc_range(copy.copied.getUsers()))
+      user->setOperand(0, copy.target);
+  for (Operation *view : copy.views)
+    if (view->use_empty())
+      view->erase();
 }
 
 /// Why reads of the copy cannot read its source instead, or null.
@@ -692,6 +861,20 @@ static unsigned eraseOverwritten(func::FuncOp function) {
   return count;
 }
 
+/// What is known of sizes before anything is written.
+static void assumeEarlySizes(SizeFacts &facts, func::FuncOp function,
+                             func::FuncOp shapes) {
+  if (function->hasAttr("polynest.entry"))
+    facts.assumeResults(function, shapes);
+  for (Operation &op : function.getBody().front()) {
+    if (auto assertion = dyn_cast<cf::AssertOp>(op))
+      facts.assume(assertion);
+    else if (op.getNumRegions() ||
+             !(isMemoryEffectFree(&op) || isa<memref::AllocOp>(op)))
+      return;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -699,9 +882,14 @@ static unsigned eraseOverwritten(func::FuncOp function) {
 namespace {
 struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
+    SymbolTable symbols(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        runOn(function, symbols.lookup<func::FuncOp>(
+                            (function.getName() + "_shapes").str()));
+  }
+
+  void runOn(func::FuncOp function, func::FuncOp shapes) {
     numStores += eraseOverwritten(function);
     Liveness liveness(function);
     unsigned buffers = 0, stores = 0;
@@ -709,24 +897,30 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
     numErased += buffers;
     numStores += stores;
     NestGraph graph(function);
+    SizeFacts facts;
+    assumeEarlySizes(facts, function, shapes);
     SmallVector<unsigned> order;
     for (NestNode *node : graph.nodes())
       order.push_back(node->id);
     SmallVector<memref::AllocOp> unused;
     // Last first: a buffer copied on through others reaches the last at once.
     for (unsigned id : llvm::reverse(order)) {
-      std::optional<Copy> copy = matchCopy(*graph.getNode(id));
+      std::optional<Copy> copy = matchCopy(*graph.getNode(id), facts);
       if (!copy)
         continue;
-      const char *why = whyNotInTarget(graph, *copy);
+      const char *why = whyNotInTarget(graph, *copy, facts);
       bool fromSource = (why || turnsWhatOthersRead(graph, *copy)) &&
                         !whyNotFromSource(graph, *copy);
       bool intoTarget = !why && !fromSource;
-      if (std::optional<Copy> before = beforeReshape(*copy);
-          before && !intoTarget && !fromSource) {
-        copy = before;
-        why = whyNotInTarget(graph, *copy);
-        intoTarget = !why;
+      if (!intoTarget && !fromSource) {
+        std::optional<Copy> before = beforeReshape(*copy);
+        if (!before)
+          before = behindReshapes(*copy);
+        if (before) {
+          copy = before;
+          why = whyNotInTarget(graph, *copy, facts);
+          intoTarget = !why;
+        }
       }
       if (!intoTarget && !fromSource) {
         ++numDeclined;
@@ -748,9 +942,12 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
         if (node->id != id)
           users.push_back(node->id);
       graph.eraseNode(id);
-      if (copy->view)
-        copy->view->erase();
-      redirect(buffer, home, intoTarget ? copy->toTarget : copy->toSource);
+      if (copy->byView)
+        buffer.replaceAllUsesWith(
+            makeView(*copy, buffer.getDefiningOp<memref::AllocOp>()));
+      eraseViews(*copy);
+      if (!copy->byView)
+        redirect(buffer, home, intoTarget ? copy->toTarget : copy->toSource);
       for (unsigned user : users)
         graph.updateNode(user);
       unused.push_back(buffer.getDefiningOp<memref::AllocOp>());

@@ -256,11 +256,12 @@ def DescribeNests : Pass<"polynest-describe-nests", "mlir::func::FuncOp"> {
 }
 
 def EliminateBuffers
-    : Pass<"polynest-eliminate-buffers", "mlir::func::FuncOp"> {
+    : Pass<"polynest-eliminate-buffers", "mlir::ModuleOp"> {
   let summary = "Remove buffers, stores and copies nobody needs";
   let description = [{
-    A private buffer that is copied elsewhere is computed there instead, unless
-    the copy turns rows that something else reads, too; a
+    A private buffer that is copied elsewhere, as it is or reshaped, is computed
+    there instead, unless the copy turns rows that something else reads, too; where
+    a reshape has unknown sizes the buffer becomes a view of its target. A
     private copy of memory that does not change is not made, and private
     buffers whose contents reach no result, with the code that fills them, are
     erased. So are nests that only store what the next nest that touches the
@@ -269,7 +270,8 @@ def EliminateBuffers
     Before: `for i { T[i] = f(X[i]) }  for i { R[i] = T[i] }`
     After:  `for i { R[i] = f(X[i]) }`
   }];
-  let dependentDialects = ["mlir::affine::AffineDialect"];
+  let dependentDialects = ["mlir::affine::AffineDialect",
+                           "mlir::memref::MemRefDialect"];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Copies removed">,
     Statistic<"numDeclined", "num-declined", "Copies that stay">,

@@ -671,6 +671,10 @@ class _RegionGraph:
         for node in self.region.nodes:
             if _pairs_by_place(node):
                 copy = self._through_flat(node)
+            elif node.target is aten.repeat.default and not all(
+                _static(n) is not None for n in node.meta["val"].shape
+            ):
+                copy = self._repeat(node)
             elif node.target is aten.sort.stable:
                 copy = self._stable_sort(node)
             else:
@@ -720,7 +724,10 @@ class _RegionGraph:
     def _through_flat(self, node: torch.fx.Node) -> torch.fx.Node:
         """A reshape by way of one dimension, see _pairs_by_place."""
         source, sizes = map_arg(node.args, self._lookup)
-        value = node.args[0].meta["val"]
+        return self._reshape(node, source, sizes)
+
+    def _reshape(self, node, source, sizes) -> torch.fx.Node:
+        value = source.meta["val"]
         flat = self._call(
             aten.view.default, (source, [-1]), value.reshape(-1)
         )
@@ -728,6 +735,36 @@ class _RegionGraph:
         return self._call(
             aten.view.default, (flat, sizes), node.meta["val"]
         )
+
+    def _repeat(self, node: torch.fx.Node) -> torch.fx.Node:
+        """Copies along dimensions of their own, all joined at the end: torch-mlir
+        joins one after the other, by sizes that it divides for."""
+        source, repeats = map_arg(node.args, self._lookup)
+        new = len(repeats) - source.meta["val"].dim()
+        apart, copies, joined = source, [], []
+        for d, times in enumerate(repeats):
+            if d < new or times != 1:
+                apart = self._call(
+                    aten.unsqueeze.default,
+                    (apart, len(copies)),
+                    apart.meta["val"].unsqueeze(len(copies)),
+                )
+                copies.append(times)
+            if d < new:
+                joined.append(times)
+                continue
+            size = self._size(source, d - new)
+            copies.append(size)
+            joined.append(
+                size if times == 1 else self._number(operator.mul, times, size)
+            )
+        sizes = map_arg(copies, lambda n: n.meta["val"])
+        apart = self._call(
+            aten.expand.default,
+            (apart, copies),
+            apart.meta["val"].expand(sizes),
+        )
+        return self._reshape(node, apart, joined)
 
     def _stable_sort(self, node: torch.fx.Node) -> torch.fx.Node:
         """The sort that torch-mlir has, which is stable."""
@@ -808,6 +845,11 @@ class _RegionGraph:
         known = self.sizes.get(value.node.expr)
         if known is not None:
             return self._call(aten.sym_size.int, known, value)
+        if node.target is operator.floordiv:
+            # What a reshape infers, such as s0*s1*s2 // s0.
+            quotient = self._of_sizes(value.node.expr)
+            if quotient is not None:
+                return quotient
         if node.op == "call_function" and all(
             p in self.map or is_symbolic_scalar(p)
             for p in node.all_input_nodes
@@ -835,6 +877,40 @@ class _RegionGraph:
         self.arguments.append(Argument(node.name, "scalar", dtype, (), ()))
         self.sources.append(node)
         return self._call(aten._local_scalar_dense.default, (holder,), value)
+
+    def _of_sizes(self, expression: Any) -> torch.fx.Node | int | None:
+        """Sums and products of sizes of arguments; None for anything else."""
+        try:
+            tree = torch_sizes.tree_of(expression, self._size_place)
+        except errors.UnsupportedError:
+            return None
+        return self._compute(tree) if _is_polynomial(tree) else None
+
+    def _size_place(self, symbol: Any) -> list | None:
+        known = self.sizes.get(symbol)
+        return None if known is None else ["place", *known]
+
+    def _compute(self, tree: Sequence) -> torch.fx.Node | int:
+        name, *rest = tree
+        if name == "number":
+            return rest[0]
+        if name == "place":
+            return self._size(*rest)
+        compute = operator.mul if name == "*" else operator.add
+        return self._number(compute, *map(self._compute, rest))
+
+    def _size(self, node: torch.fx.Node, d: int) -> torch.fx.Node | int:
+        size = node.meta["val"].shape[d]
+        fixed = _static(size)
+        if fixed is not None:
+            return fixed
+        return self._call(aten.sym_size.int, (node, d), size)
+
+    def _number(self, compute: Callable, *numbers) -> torch.fx.Node | int:
+        value = compute(*map_arg(numbers, lambda n: n.meta["val"]))
+        if isinstance(value, int):
+            return value
+        return self._call(compute, numbers, value)
 
     def _add_up(self, terms: Sequence[torch.fx.Node | int]) -> torch.fx.Node:
         """The sum of numbers, two by two: torch-mlir has no other."""
@@ -900,6 +976,13 @@ _RESHAPES = (
     aten._unsafe_view.default,
     aten.reshape.default,
 )
+
+
+def _is_polynomial(tree: Sequence) -> bool:
+    name, *rest = tree
+    return name in ("number", "place") or (
+        name in ("+", "*") and all(map(_is_polynomial, rest))
+    )
 
 
 def _pairs_by_place(node: torch.fx.Node) -> bool:

@@ -19,9 +19,11 @@ import subprocess
 import sys
 import tempfile
 
-PASSES = ("polynest-eliminate-buffers,polynest-fuse-nests,canonicalize,cse,"
-          "polynest-eliminate-buffers,polynest-replace-scalars,"
-          "polynest-parallelize-nests{min-work-ns=0},"
+PASSES = ("polynest-eliminate-buffers,"
+          "func.func(polynest-fuse-nests,canonicalize,cse),"
+          "polynest-eliminate-buffers,"
+          "func.func(polynest-replace-scalars,"
+          "polynest-parallelize-nests{min-work-ns=0}),"
           "polynest-eliminate-buffers,canonicalize,cse")
 LOWER = ("lower-affine,expand-strided-metadata,lower-affine,"
          "func.func(scf-parallel-for-to-nested-fors),"
@@ -418,8 +420,8 @@ def check(options, programs):
     main = ("\nfunc.func @main() {\n  %start = arith.constant 1469598103 : i64\n"
             "  %prime = arith.constant 1099511628211 : i64\n"
             f"{callers}\n  return\n}}\n")
-    optimized = run([options.opt, "--pass-pipeline=builtin.module(func.func("
-                     f"{options.passes}))"], functions)
+    optimized = run([options.opt, "--pass-pipeline=builtin.module("
+                     f"{options.passes})"], functions)
     optimized = optimized.strip()
     inner = optimized[optimized.index("\n"):optimized.rindex("}")]
     header = ""

@@ -1365,6 +1365,37 @@ def test_joins_of_dynamic_sizes(name):
         assert got.shape == want.shape and torch.equal(got, want)
 
 
+MOVES = {
+    "repeat": lambda y: y.repeat(1, 2, 1, 3),
+    "repeat-front": lambda y: y.repeat(2, 1, 1, 1, 4, 1),
+    "repeat-rows": lambda y: y.repeat(1, 1, y.shape[0], 1),
+    "repeat-nothing": lambda y: (-y).repeat(1, 0, 1, 2),
+    "tile": lambda y: torch.tile(y, (3,)),
+    "heads": lambda y: (-y).transpose(1, 2).reshape(y.shape[0], y.shape[2], -1),
+    "last-first": lambda y: (-y).permute(3, 0, 1, 2).reshape(-1, y.shape[0] * 4),
+    "shuffle": lambda y: F.pixel_shuffle(-y, 2),
+    "unshuffle": lambda y: F.pixel_unshuffle(y, 2),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_of_dynamic_sizes(name, tmp_path):
+    """Values go where a reshape of them is copied, at once."""
+    function = compiled(
+        lambda y: MOVES[name](y), dynamic=True, options={"dump": str(tmp_path)}
+    )
+    for batch, rows in ((9, 30), (2, 6), (8, 14)):
+        y = torch.arange(batch * 4.0 * rows * 6).reshape(batch, 4, rows, 6)
+        torch._dynamo.mark_static(y, 1)
+        y[0, 1, 2, :4] = torch.tensor([-0.0, math.nan, math.inf, -math.inf])
+        want = MOVES[name](y)
+        got = function(y)
+        assert got.shape == want.shape
+        assert torch.equal(got.view(torch.int32), want.view(torch.int32))
+    (path, *_) = tmp_path.glob("*/*/s3.mlir")
+    assert "memref.alloc" not in path.read_text()
+
+
 def test_rolls_past_the_end_of_dynamic_sizes():
     def function(x):
         return x.roll(7), x.roll(-9, 0), x.roll(2, 0) * 2

@@ -1,6 +1,6 @@
 // Loads outside of loops are nodes of the nest graph; redirecting them to the
 // source of a copy used to leave the graph with freed operations.
-// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' | FileCheck %s
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(polynest-eliminate-buffers)' | FileCheck %s
 // CHECK-LABEL: func @f
 //  CHECK-SAME: (%[[X:[^:]+]]: memref<8xf32>, %[[R:[^:]+]]: memref<f32> {polynest.result}, %[[Q:[^:]+]]: memref<f32> {polynest.result})
 //       CHECK: %[[A:.+]] = affine.load %[[X]][1]

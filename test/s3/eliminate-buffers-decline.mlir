@@ -9,7 +9,7 @@
 // known, a copy of fewer rows is one of a part (@unknown_part), what is stored above a
 // place may reach any other (@unknown_before), and an assertion may be why the target is
 // large enough (@unknown_checked).
-// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(polynest-eliminate-buffers)' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // CHECK-LABEL: func @later
@@ -397,4 +397,110 @@ func.func @unknown_checked(%x: memref<?xf32>, %o: memref<?xf32> {polynest.result
     affine.store %a, %o[%i] : memref<?xf32>
   }
   return
+}
+
+// Rows of the target may be longer.
+// CHECK-LABEL: func @unknown_larger
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="the target is not proven to be as large as what is copied"
+func.func @unknown_larger(%x: memref<?x?xf32>, %o: memref<?x?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  %t = memref.alloc(%n, %m) : memref<?x3x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 3 {
+      affine.for %k = 0 to %m {
+        %a = affine.load %x[%i, %k] : memref<?x?xf32>
+        affine.store %a, %t[%i, %j, %k] : memref<?x3x?xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<?x3x?xf32> into memref<?x?xf32>
+  %r = memref.dim %v, %c1 : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %r {
+      %a = affine.load %v[%i, %j] : memref<?x?xf32>
+      affine.store %a, %o[%i, %j] : memref<?x?xf32>
+    }
+  }
+  return
+}
+
+// The assertion that says so comes after the first nest.
+// CHECK-LABEL: func @unknown_late
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="the target is not proven to be as large as what is copied"
+func.func @unknown_late(%x: memref<?x?xf32>, %o: memref<?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  %t = memref.alloc(%n, %m) : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %m {
+      %a = affine.load %x[%i, %j] : memref<?x?xf32>
+      affine.store %a, %t[%i, %j] : memref<?x?xf32>
+    }
+  }
+  %all = arith.muli %n, %m : index
+  %size = memref.dim %o, %c0 : memref<?xf32>
+  %fits = arith.cmpi eq, %all, %size : index
+  cf.assert %fits, "sizes differ"
+  %v = memref.collapse_shape %t [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+  %r = memref.dim %v, %c0 : memref<?xf32>
+  affine.for %i = 0 to %r {
+    %a = affine.load %v[%i] : memref<?xf32>
+    affine.store %a, %o[%i] : memref<?xf32>
+  }
+  return
+}
+
+// Something else reads the reshape.
+// CHECK-LABEL: func @unknown_read
+//       CHECK: memref.alloc
+//       CHECK: return
+//      REMARK: reason="the source is not a whole private buffer"
+func.func @unknown_read(%x: memref<?x?xf32>, %o: memref<?x?xf32> {polynest.result},
+                        %p: memref<?x?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  %t = memref.alloc(%n, %m) : memref<?x3x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 3 {
+      affine.for %k = 0 to %m {
+        %a = affine.load %x[%i, %k] : memref<?x?xf32>
+        affine.store %a, %t[%i, %j, %k] : memref<?x3x?xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<?x3x?xf32> into memref<?x?xf32>
+  %r = memref.dim %v, %c1 : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %r {
+      %a = affine.load %v[%i, %j] : memref<?x?xf32>
+      affine.store %a, %o[%i, %j] : memref<?x?xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %r {
+      %a = affine.load %v[%i, %j] : memref<?x?xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %p[%i, %j] : memref<?x?xf32>
+    }
+  }
+  return
+}
+func.func @unknown_read_shapes(%n: index, %m: index) -> (index, index, index, index) attributes {polynest.shapes} {
+  %c3 = arith.constant 3 : index
+  %r = arith.muli %m, %c3 : index
+  return %n, %r, %n, %r : index, index, index, index
 }

@@ -1,6 +1,6 @@
 // Properties: a loop of step 0 and a declaration are left alone, broken input
 // gets a diagnostic.
-// RUN: polynest-opt %s --verify-diagnostics --split-input-file --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' | FileCheck %s
+// RUN: polynest-opt %s --verify-diagnostics --split-input-file --pass-pipeline='builtin.module(polynest-eliminate-buffers)' | FileCheck %s
 
 // CHECK-LABEL: func @zero_step
 //       CHECK: affine.for

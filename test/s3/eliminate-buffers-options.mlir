@@ -1,3 +1,3 @@
 // Properties: the pass has no options.
-// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers{size=1}))' 2>&1 | FileCheck %s
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(polynest-eliminate-buffers{size=1})' 2>&1 | FileCheck %s
 // CHECK: no such option size

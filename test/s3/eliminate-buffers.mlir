@@ -5,9 +5,9 @@
 // (@from), and so is what turns rows that something else reads, too (@turned); a buffer that only updates itself goes with its loads, stores and
 // loops (@self); data may choose places of a buffer whose copy keeps them (@scattered); a chain of dead buffers goes at once (@chain); what a nest stores goes where the next
 // one overwrites it (@overwritten).
-// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(polynest-eliminate-buffers)' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-eliminate-buffers,polynest-eliminate-buffers))' | FileCheck %s
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(polynest-eliminate-buffers,polynest-eliminate-buffers)' | FileCheck %s
 
 // CHECK-LABEL: func @into
 //  CHECK-SAME: %[[X:.+]]: memref<2x8xf32>, %[[O:.+]]: memref<1x2x8xf32>
@@ -452,6 +452,99 @@ func.func @unknown_source(%x: memref<?x8xf32>,
       %a = affine.load %t[%j, %i] : memref<8x?xf32>
       %b = arith.addf %a, %a : f32
       affine.store %b, %o[%j, %i] : memref<8x?xf32>
+    }
+  }
+  return
+}
+
+// Callers see to it that the result has as many columns as its shape function
+// says.
+// CHECK-LABEL: func @unknown_joined
+//  CHECK-SAME: (%[[X:.+]]: memref<?x?xf32>, %[[O:.+]]: memref<?x?xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: %[[N:.+]] = memref.dim %[[X]], %c0
+//       CHECK: %[[M:.+]] = memref.dim %[[X]], %c1
+//   CHECK-NOT: memref.alloc
+//       CHECK: %[[V:.+]] = memref.expand_shape %[[O]] {{\[}}[0], [1, 2]] output_shape [%[[N]], 3, %[[M]]] : memref<?x?xf32> into memref<?x3x?xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to
+//       CHECK:   affine.for %[[J:.+]] = 0 to 3
+//       CHECK:     affine.for %[[K:.+]] = 0 to
+//       CHECK:       affine.store %{{.+}}, %[[V]][%[[I]], %[[J]], %[[K]]]
+//   CHECK-NOT: collapse_shape
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: values computed where they were copied to
+func.func @unknown_joined(%x: memref<?x?xf32>, %o: memref<?x?xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  %t = memref.alloc(%n, %m) : memref<?x3x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 3 {
+      affine.for %k = 0 to %m {
+        %a = affine.load %x[%i, %k] : memref<?x?xf32>
+        affine.store %a, %t[%i, %j, %k] : memref<?x3x?xf32>
+      }
+    }
+  }
+  %v = memref.collapse_shape %t [[0], [1, 2]] : memref<?x3x?xf32> into memref<?x?xf32>
+  %r = memref.dim %v, %c1 : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %r {
+      %a = affine.load %v[%i, %j] : memref<?x?xf32>
+      affine.store %a, %o[%i, %j] : memref<?x?xf32>
+    }
+  }
+  return
+}
+func.func @unknown_joined_shapes(%n: index, %m: index) -> (index, index) attributes {polynest.shapes} {
+  %c3 = arith.constant 3 : index
+  %r = arith.muli %m, %c3 : index
+  return %n, %r : index, index
+}
+
+// Two reshapes, of sizes that are asserted before anything is written.
+// CHECK-LABEL: func @unknown_recut
+//  CHECK-SAME: (%[[X:.+]]: memref<?x?xf32>, %[[K:.+]]: index, %[[O:.+]]: memref<?x4xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: cf.assert
+//       CHECK: cf.assert
+//       CHECK: %[[C:.+]] = memref.collapse_shape %[[O]] {{\[}}[0, 1]] : memref<?x4xf32> into memref<?xf32>
+//       CHECK: %[[V:.+]] = memref.expand_shape %[[C]] {{\[}}[0, 1]] output_shape [%{{.+}}, %{{.+}}] : memref<?xf32> into memref<?x?xf32>
+//       CHECK: affine.store %{{.+}}, %[[V]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+//      REMARK: values computed where they were copied to
+func.func @unknown_recut(%x: memref<?x?xf32>, %k: index, %o: memref<?x4xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %m = memref.dim %x, %c1 : memref<?x?xf32>
+  %all = arith.muli %n, %m : index
+  %cut = arith.muli %k, %c4 : index
+  %same = arith.cmpi eq, %all, %cut : index
+  cf.assert %same, "sizes differ"
+  %rows = memref.dim %o, %c0 : memref<?x4xf32>
+  %fits = arith.cmpi eq, %k, %rows : index
+  cf.assert %fits, "sizes differ"
+  %t = memref.alloc(%n, %m) : memref<?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to %m {
+      %a = affine.load %x[%i, %j] : memref<?x?xf32>
+      %b = arith.negf %a : f32
+      affine.store %b, %t[%i, %j] : memref<?x?xf32>
+    }
+  }
+  %v = memref.collapse_shape %t [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+  %w = memref.expand_shape %v [[0, 1]] output_shape [%k, 4] : memref<?xf32> into memref<?x4xf32>
+  affine.for %i = 0 to %k {
+    affine.for %j = 0 to 4 {
+      %a = affine.load %w[%i, %j] : memref<?x4xf32>
+      affine.store %a, %o[%i, %j] : memref<?x4xf32>
     }
   }
   return
