@@ -118,6 +118,14 @@ static bool standsAlone(const Access &load, const Access &store,
   });
 }
 
+/// True if what the body reads behind `store` may be what that wrote.
+static bool isReadBehind(const Access &store, ArrayRef<Access> accesses) {
+  return llvm::any_of(accesses, [&](const Access &read) {
+    return !read.isWrite && !read.op->isBeforeInBlock(store.op) &&
+           (!read.memref || mayAlias(read.memref, store.memref));
+  });
+}
+
 /// Matches all stores of a body without loops that carry values.
 static StringRef matchInMemory(ArrayRef<AffineForOp> loops, Block *body,
                                ReductionNest &nest) {
@@ -130,6 +138,16 @@ static StringRef matchInMemory(ArrayRef<AffineForOp> loops, Block *body,
     auto op = dyn_cast<AffineStoreOp>(store.op);
     if (!op || op->getBlock() != body || !store.isAffine())
       return "a store is not part of a reduction";
+    llvm::SmallPtrSet<Operation *, 4> movesStore;
+    for (AffineForOp loop : loops)
+      if (!isInvariantTo(store, loop.getInductionVar()))
+        movesStore.insert(loop);
+    if (movesStore.size() == loops.size()) {
+      if (isReadBehind(store, accesses))
+        return "what is stored is read again";
+      nest.stores.push_back(op);
+      continue;
+    }
     Operation *combiner = op.getValueToStore().getDefiningOp();
     const Access *load = nullptr;
     for (const Access &access : accesses)
@@ -140,10 +158,6 @@ static StringRef matchInMemory(ArrayRef<AffineForOp> loops, Block *body,
         load = &access;
     if (!load || !standsAlone(*load, store, accesses))
       return "a store is not part of a reduction";
-    llvm::SmallPtrSet<Operation *, 4> movesStore;
-    for (AffineForOp loop : loops)
-      if (!isInvariantTo(store, loop.getInductionVar()))
-        movesStore.insert(loop);
     if (!nest.accumulators.empty() && movesStore != moving)
       return "reductions of one nest run over different loops";
     moving = movesStore;
@@ -196,6 +210,13 @@ static StringRef collectSlices(ReductionNest &nest) {
   for (const Accumulator &accumulator : nest.accumulators)
     if (failed(values.add(accumulator.value)))
       return "a value is computed by code that cannot be moved";
+  for (AffineStoreOp store : nest.stores) {
+    if (failed(values.add(store.getValueToStore())))
+      return "a stored value is computed by code that cannot be moved";
+    for (Value operand : store.getMapOperands())
+      if (failed(values.add(operand)))
+        return "a place is computed by code that cannot be moved";
+  }
   for (const Accumulator &accumulator : nest.accumulators)
     if (nest.inMemory && values.ops.contains(accumulator.init.getDefiningOp()))
       return "a value depends on an accumulator";

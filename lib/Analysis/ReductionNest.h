@@ -7,10 +7,11 @@
 //     carried    parallel loops; code; reduction loops that carry the
 //                accumulators; code
 //     in memory  loops of both kinds in any order around  S[..] = S[..] op v,
-//                for one S or several
+//                for one S or several, and around stores that all loops move
 // Accumulators are combined once an iteration, each with an operation that is
 // associative and commutative. The form is recognized; whether the parallel
-// loops are parallel is the caller's to ask (DependenceAnalysis).
+// loops are parallel, and whether iterations may store in another order, is the
+// caller's to ask (DependenceAnalysis).
 #ifndef POLYNEST_ANALYSIS_REDUCTIONNEST_H
 #define POLYNEST_ANALYSIS_REDUCTIONNEST_H
 
@@ -45,8 +46,11 @@ struct ReductionNest {
   mlir::affine::AffineIfOp guard;
   /// Reductions are carried through memory.
   bool inMemory = false;
-  /// What computes the combined values, read-only, operands before users.
+  /// What computes the combined and the stored values, read-only, operands
+  /// before users.
   llvm::SmallVector<mlir::Operation *, 8> slice;
+  /// What each iteration stores besides, in order; no accumulator is among it.
+  llvm::SmallVector<mlir::affine::AffineStoreOp, 2> stores;
   /// The same for the initial values.
   llvm::SmallVector<mlir::Operation *, 4> initSlice;
   /// What is done with the totals, in order: read-only code and stores.

@@ -56,7 +56,7 @@ static int32_t best_unroll(const pn_model_core_t *core, int32_t jam) {
 static void choose_tile(const pn_model_core_t *core,
                         const pn_model_reduction_t *reduction,
                         pn_model_reduction_plan_t *plan) {
-  plan->unroll = 8;
+  plan->unroll = reduction->stores ? 4 : 8;
   plan->jam = 1;
   if (!reduction->multiplies)
     return;

@@ -174,6 +174,18 @@ static uint64_t countInside(Nest &nest) {
   return trips;
 }
 
+/// True if the merged nest would combine rows, each of which the producer
+/// computes, in lanes along them: polynest-stream-reductions has its rows or
+/// its columns run at once, however much there is to compute.
+static bool streamsRows(Nest &producer, Nest &consumer, unsigned depth) {
+  if (depth != producer.band.size() || depth != consumer.band.size())
+    return false;
+  AffineForOp last = producer.band.back(), merged = consumer.band.back();
+  return isPlainlyParallel(merged, consumer.accesses) &&
+         isContiguousIn(producer.bodyAt(depth), last) &&
+         isContiguousIn(consumer.bodyAt(depth), merged);
+}
+
 /// True if the write and the read name the same place in the same iteration of
 /// loops that run alike, another one in each.
 static bool readsInStep(const Access &write, ArrayRef<AffineForOp> from,
@@ -274,7 +286,8 @@ FusionCost measureFusion(Nest &producer, Nest &consumer, unsigned depth,
   Block *from = producer.bodyAt(depth), *to = consumer.bodyAt(depth);
   bool loopsA = holdsLoops(from), loopsB = holdsLoops(to);
   if (cost.flows && parallelA >= depth && !loopsA &&
-      estimateCycles(from) < heavyCycles)
+      (estimateCycles(from) < heavyCycles ||
+       streamsRows(producer, consumer, depth)))
     cost.parallelTrips = std::max(cost.parallelTrips, countInside(consumer));
   std::optional<unsigned> contractionA = producer.getContraction();
   std::optional<unsigned> contractionB = consumer.getContraction();

@@ -87,6 +87,8 @@ static constexpr unsigned mostLanes = 16;
 /// none.
 static StringRef sortLoops(Decision &decision) {
   ReductionNest &nest = decision.nest;
+  if (!nest.stores.empty())
+    return "elements are stored besides";
   AffineForOp last = nest.reductionLoops.back();
   SmallVector<Access, 8> loads;
   for (Operation *op : nest.slice)

@@ -9,13 +9,16 @@
 // reduction is cut in parts with sums of their own, which are combined in
 // order. Loops over columns and the few rows stay scalar code for the
 // vectorizer.
+// Elements that the nest stores besides, such as the exponentials of a softmax
+// over its first axis, are stored as they are computed.
 // Legal when: the form is that of Analysis/ReductionNest.h and no parallel loop
 // carries a dependence (loopIsParallel): then code of different columns and
-// rows may be interleaved in any way. Values are combined in another order and
+// rows may be interleaved in any way. Where elements are stored, nor does a
+// reduction loop but by the sums. Values are combined in another order and
 // grouping (numerics (a)), products summed there are fused (numerics (b)).
 // Profitable when: a load that moves with the reduction is contiguous along a
-// parallel loop, none is strided there, and at most 16 rows share it; sizes
-// come from Target/ReductionModel.h.
+// parallel loop, no load and no stored element is strided there, and at most 16
+// rows share it; sizes come from Target/ReductionModel.h.
 // Where the number of rows is not known, a condition chooses between this form
 // and the nest as it was.
 // Limits: rectangular loops; affine loads; at most 16 rows.
@@ -95,7 +98,14 @@ static std::string whyIllegal(const ReductionNest &nest,
     for (AffineForOp loop : loops)
       if (getSmallTripCount(loop) == int64_t(0))
         return "a loop does not run";
-  return whyNotParallel(nest.parallelLoops, nest.root, dependences);
+  std::string why = whyNotParallel(nest.parallelLoops, nest.root, dependences);
+  if (nest.stores.empty())
+    return why;
+  // Loops that reduce are to carry nothing but the sums.
+  for (AffineForOp loop : nest.reductionLoops)
+    if (why.empty())
+      dependences.loopIsParallel(loop, &why, /*ignoreReductions=*/true);
+  return why;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,6 +171,13 @@ static StringRef sortLoops(Decision &decision) {
   }
   if (!lane)
     return "no operand is contiguous along a parallel loop";
+  for (AffineStoreOp op : nest.stores) {
+    SmallVector<Access, 1> stores;
+    collectAccesses(op, stores);
+    if (getContiguity(stores.front(), lane) != Contiguity::Contiguous)
+      return "what is stored is strided along the columns";
+    decision.streamBytes += getElementBytes(op.getMemRefType()).value_or(8);
+  }
   llvm::SmallPtrSet<Operation *, 4> moving;
   for (const Access &load : loads) {
     Contiguity form = getContiguity(load, lane);
@@ -260,6 +277,7 @@ static bool choose(Decision &decision, const pn_model_core_t &core) {
     reduction.sum_bytes +=
         int32_t(accumulator.getType().getIntOrFloatBitWidth() / 8);
   reduction.multiplies = decision.multiplies;
+  reduction.stores = !nest.stores.empty();
   if (!pn_model_reduction_plan(&core, &reduction, &decision.plan))
     return false;
   decision.plan.columns.level += int32_t(decision.apart);
@@ -341,6 +359,8 @@ private:
   Value part, chunk;
   /// What computes induction variables; most end up composed into accesses.
   SmallVector<Operation *> ivs;
+  /// What an iteration computes and stores.
+  SmallVector<Operation *> work;
   llvm::SmallPtrSet<Operation *, 8> withRows, withColumns, fused;
 };
 } // namespace
@@ -709,7 +729,9 @@ void Emitter::classify() {
       return value == loop.getInductionVar();
     });
   };
-  for (Operation *op : nest.slice)
+  llvm::append_range(work, nest.slice);
+  llvm::append_range(work, nest.stores);
+  for (Operation *op : work)
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands()) {
         Operation *def = operand.getDefiningOp();
@@ -740,7 +762,7 @@ void Emitter::emitRows(int64_t count, int64_t jam) {
   SmallVector<SmallVector<IRMapping>> own(jam);
   auto cloneThose = [&](bool ofColumns) {
     for (int64_t u = 0; u < count; ++u)
-      for (Operation *op : nest.slice) {
+      for (Operation *op : work) {
         if (withColumns.contains(op) != ofColumns || fused.contains(op))
           continue;
         if (withRows.contains(op)) {

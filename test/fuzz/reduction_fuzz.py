@@ -11,7 +11,8 @@ A case reduces an operand whose innermost dimension stays (column sums, also of
 several axes and with other loops between) or is reduced (row sums), or
 multiplies it with 1 to 17 rows of another one. It combines by sums, products, maxima, minima or bits, one or
 two at a time, in types of 8 to 64 bits, narrow floats also widened to f32; it
-starts from a constant or an argument; some scale, add a bias and clip. Loops
+starts from a constant or an argument; some scale, add a bias and clip, some
+store each value that they combine. Loops
 come in any order, sizes static or dynamic. Arguments lie at pages that cannot
 be touched. Each case runs on one of the targets of contraction_fuzz.py with 1,
 2 and 3 threads, which must give the same bits. Integers, maxima and sums of
@@ -92,6 +93,9 @@ class Case:
             loops.sort(key=str.isupper)
         self.loops = loops
         self.kept = self.rows + "".join(x for x in self.operand if x.islower())
+        # What is combined is twice the operand then, and is a result.
+        self.stored = not self.product and "mul" not in self.kinds and \
+            rng.random() < 0.4
 
     def shape(self, letters):
         return [self.sizes[x] for x in letters]
@@ -133,7 +137,9 @@ class Case:
         types = {n: self.type_of(x, d) for n, x, d in arguments}
         out = self.type_of(self.kept, self.sum_type)
         lines = []
-        results = ", ".join([out] * len(self.kinds))
+        results = ", ".join([out] * len(self.kinds) +
+                            [types["b"]] * self.stored)
+        count = len(self.kinds) + self.stored
         lines.append(f"func.func @f({', '.join(f'%{n}: {t}' for n, t in types.items())})"
                      f" -> ({results}) {{")
         sizes = []
@@ -156,25 +162,40 @@ class Case:
             lines.append(f"%f{i} = linalg.fill ins(%z{i} : {self.sum_type}) "
                          f"outs(%e : {out}) -> {out}")
             starts.append(f"%f{i}")
+        if self.stored:
+            sizes = []
+            for i, x in enumerate(self.operand):
+                if x in self.dynamic:
+                    lines.append(f"%j{x} = arith.constant {i} : index")
+                    lines.append(f"%g{x} = tensor.dim %b, %j{x} : {types['b']}")
+                    sizes.append(f"%g{x}")
+            lines.append(f"%all = tensor.empty({', '.join(sizes)}) : "
+                         f"{types['b']}")
+            starts.append("%all")
         inputs = ["b"] + (["a"] if self.product else [])
         letters = {n: l for n, l, _ in arguments}
         maps = [self.map_of(letters[n]) for n in inputs]
         maps += [self.map_of(self.kept)] * len(self.kinds)
+        maps += [self.map_of(self.operand)] * self.stored
         kinds = ", ".join('"reduction"' if x.isupper() else '"parallel"'
                           for x in self.loops)
-        lines.append(f"%r:{len(self.kinds)} = linalg.generic {{indexing_maps = "
+        lines.append(f"%r:{count} = linalg.generic {{indexing_maps = "
                      f"[{', '.join(maps)}], iterator_types = [{kinds}]}} "
                      f"ins({', '.join('%' + n for n in inputs)} : "
                      f"{', '.join(types[n] for n in inputs)}) "
                      f"outs({', '.join(starts)} : {results}) {{")
         names = [f"%x{n}: {self.dtype}" for n in inputs]
         names += [f"%c{i}: {self.sum_type}" for i in range(len(self.kinds))]
+        names += [f"%old: {self.dtype}"] * self.stored
         lines.append(f"^bb0({', '.join(names)}):")
         values = []
+        if self.stored:
+            add = "arith.addf" if self.floats else "arith.addi"
+            lines.append(f"%twice = {add} %xb, %xb : {self.dtype}")
         for n in inputs:
-            values.append(f"%x{n}")
+            values.append("%twice" if self.stored else f"%x{n}")
             if self.sum_type != self.dtype:
-                lines.append(f"%w{n} = arith.extf %x{n} : {self.dtype} to "
+                lines.append(f"%w{n} = arith.extf {values[-1]} : {self.dtype} to "
                              f"{self.sum_type}")
                 values[-1] = f"%w{n}"
         value = values[0]
@@ -185,11 +206,13 @@ class Case:
         for i in range(len(self.kinds)):
             lines.append(self.combine(i, f"%c{i}", value))
         lines.append("linalg.yield " +
-                     ", ".join(f"%t{i}" for i in range(len(self.kinds))) +
-                     " : " + ", ".join([self.sum_type] * len(self.kinds)))
+                     ", ".join([f"%t{i}" for i in range(len(self.kinds))] +
+                               ["%twice"] * self.stored) +
+                     " : " + ", ".join([self.sum_type] * len(self.kinds) +
+                                       [self.dtype] * self.stored))
         lines.append(f"}} -> ({results})")
-        final = [f"%r#{i}" for i in range(len(self.kinds))]
-        if len(self.kinds) == 1:
+        final = [f"%r#{i}" for i in range(count)]
+        if count == 1:
             lines[-1] = f"}} -> {out}"
             lines = [s.replace("%r:1 =", "%r =") for s in lines]
             final = ["%r"]
@@ -245,6 +268,8 @@ class Case:
             a = byname["a"].reshape(
                 [self.sizes[x] if x in letters else 1 for x in order])
             b = a * b
+        if self.stored:
+            b = b + b
         if not self.floats:
             b = tb.wrap(b, self.dtype)
         elif self.product and self.sum_type in ("f16", "bf16"):
@@ -291,7 +316,14 @@ class Case:
                 bound = extra + (0 if bound is None else bound)
                 value = np.maximum(scaled, -3.0)
             found.append((value, bound))
+        if self.stored:
+            found.append((b, None))
         return found
+
+    def results(self):
+        """Letters and type of each result."""
+        return [(self.kept, self.sum_type)] * len(self.kinds) + \
+            [(self.operand, self.dtype)] * self.stored
 
     def exact(self, magnitude):
         limit = {"f16": 2048, "bf16": 256, "f32": 1 << 24, "f64": 1 << 53}
@@ -317,15 +349,16 @@ def run_case(case, context, target):
                 base.place(block, value.shape, None, dtype)[...] = base.stored(
                     value, dtype)
                 items.append((_capi.DTYPES[dtype], list(value.shape), None))
-            shape = case.shape(case.kept)
-            item = base.ITEM[case.sum_type]
             outs = []
-            for i in range(len(case.kinds)):
+            results = [(case.shape(x), dtype) for x, dtype in case.results()]
+            for i, (shape, dtype) in enumerate(results):
+                item = base.ITEM[dtype]
                 outs.append(base.Block(item * int(np.prod(shape)),
                                        (case.seed + i) % 2, item))
                 blocks.append(outs[-1])
             call = _capi.CallBlock(
-                items, [(_capi.DTYPES[case.sum_type], shape, None)] * len(outs))
+                items, [(_capi.DTYPES[dtype], shape, None)
+                        for shape, dtype in results])
             for i, block in enumerate(blocks):
                 call.set_pointer(i, block.address)
             first = None
@@ -338,11 +371,10 @@ def run_case(case, context, target):
                 if first is not None and bits != first:
                     raise Failure(f"other bits with {count} threads\n{text}")
                 first = bits
-            for i, (block, (reference, bound)) in enumerate(
-                    zip(outs, case.reference(values))):
+            for i, (block, (shape, dtype), (reference, bound)) in enumerate(
+                    zip(outs, results, case.reference(values))):
                 got = base.widened(
-                    base.place(block, shape, None, case.sum_type).copy(),
-                    case.sum_type)
+                    base.place(block, shape, None, dtype).copy(), dtype)
                 with np.errstate(all="ignore"):
                     wrong = got != reference if bound is None else ~(
                         (abs(got - reference) <= bound) | (got == reference))

@@ -13,7 +13,7 @@
 // what follows a window that moves by a few elements stands behind each sum
 // (@strided); rows that data choose from a large table go with what is done to them
 // (@chosen); a few operations join a sum whose parallel loop stands inside of
-// one that reduces (@inside).
+// one that reduces (@inside), and functions one that combines rows in lanes (@rows_of_functions).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -531,6 +531,41 @@ func.func @inside(%x: memref<8x64x12544xf32>,
         %d = arith.addf %b, %a : f32
         affine.store %d, %s[%c] : memref<64xf32>
       }
+    }
+  }
+  return
+}
+
+// polynest-stream-reductions has all cores add up parts of the columns.
+// CHECK-LABEL: func @rows_of_functions
+//       CHECK: affine.for %{{.+}} = 0 to 4096
+//  CHECK-NEXT: affine.for %{{.+}} = 0 to 512
+//       CHECK: %[[E:.+]] = math.exp
+//       CHECK: affine.store %[[E]]
+//   CHECK-NOT: affine.for
+//       CHECK: arith.addf %{{.+}}, %[[E]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @rows_of_functions(%x: memref<4096x512xf32>,
+                             %t: memref<4096x512xf32> {polynest.result},
+                             %s: memref<512xf32> {polynest.result}) attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 512 {
+      %a = affine.load %x[%i, %j] : memref<4096x512xf32>
+      %m = math.exp %a : f32
+      affine.store %m, %t[%i, %j] : memref<4096x512xf32>
+    }
+  }
+  affine.for %j = 0 to 512 {
+    affine.store %zero, %s[%j] : memref<512xf32>
+  }
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 512 {
+      %a = affine.load %t[%i, %j] : memref<4096x512xf32>
+      %b = affine.load %s[%j] : memref<512xf32>
+      %d = arith.addf %b, %a : f32
+      affine.store %d, %s[%j] : memref<512xf32>
     }
   }
   return

@@ -20,6 +20,26 @@ func.func @columns(%b: memref<512x1024xf32>, %c: memref<1024xf32>) {
   return
 }
 
+// Squares are kept.
+// REMARK: elements are stored besides
+// CHECK-LABEL: func @stored
+//   CHECK-NOT: polynest.jammed
+//       CHECK: return
+func.func @stored(%b: memref<4096x1024xf32>, %e: memref<4096x1024xf32>,
+                  %c: memref<4096xf32> {polynest.result}) {
+  affine.for %n = 0 to 4096 {
+    affine.for %k = 0 to 1024 {
+      %y = affine.load %b[%n, %k] : memref<4096x1024xf32>
+      %z = arith.mulf %y, %y : f32
+      affine.store %z, %e[%n, %k] : memref<4096x1024xf32>
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %s, %z : f32
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
 // The lanes of a sum are folded once a row.
 // REMARK: rows are too short
 // CHECK-LABEL: func @short

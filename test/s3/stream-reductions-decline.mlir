@@ -41,6 +41,84 @@ func.func @strided(%a: memref<512x4096xf32>, %b: memref<4096x512xf32>,
   return
 }
 
+// What is stored lies across the rows.
+// REMARK: what is stored is strided along the columns
+// CHECK-LABEL: func @stores_across
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @stores_across(%b: memref<512x4096xf32>,
+                         %e: memref<4096x512xf32> {polynest.result},
+                         %c: memref<4096xf32> {polynest.result}) {
+  affine.for %k = 0 to 512 {
+    affine.for %n = 0 to 4096 {
+      %x = affine.load %b[%k, %n] : memref<512x4096xf32>
+      affine.store %x, %e[%n, %k] : memref<4096x512xf32>
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %x, %s : f32
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
+// A row is computed from the one before.
+// REMARK: loop carries a dependence
+// CHECK-LABEL: func @stores_next
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @stores_next(%c: memref<4096xf32> {polynest.result}) {
+  %e = memref.alloc() : memref<513x4096xf32>
+  affine.for %k = 0 to 512 {
+    affine.for %n = 0 to 4096 {
+      %x = affine.load %e[%k, %n] : memref<513x4096xf32>
+      %v = arith.mulf %x, %x : f32
+      affine.store %v, %e[%k + 1, %n] : memref<513x4096xf32>
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %v, %s : f32
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
+// The sum so far is stored, and what is stored is read again: no reductions.
+// CHECK-LABEL: func @stores_sums
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @stores_sums(%b: memref<512x4096xf32>,
+                       %e: memref<512x4096xf32> {polynest.result},
+                       %c: memref<4096xf32> {polynest.result}) {
+  affine.for %k = 0 to 512 {
+    affine.for %n = 0 to 4096 {
+      %x = affine.load %b[%k, %n] : memref<512x4096xf32>
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %x, %s : f32
+      affine.store %t, %e[%k, %n] : memref<512x4096xf32>
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @reads_again
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+func.func @reads_again(%b: memref<512x4096xf32>,
+                       %c: memref<4096xf32> {polynest.result}) {
+  %e = memref.alloc() : memref<512x4096xf32>
+  affine.for %k = 0 to 512 {
+    affine.for %n = 0 to 4096 {
+      %x = affine.load %b[%k, %n] : memref<512x4096xf32>
+      affine.store %x, %e[%k, %n] : memref<512x4096xf32>
+      %y = affine.load %e[%k, %n] : memref<512x4096xf32>
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %y, %s : f32
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
 // Sums of windows read elements again and again.
 // REMARK: windows of an operand overlap
 // CHECK-LABEL: func @windows

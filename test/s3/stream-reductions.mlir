@@ -3,7 +3,8 @@
 // loaded (@few_rows), more take turns that ask for what comes next (@turns), and
 // where their number is not known a condition chooses (@unknown_rows); a last
 // odd row and rows that do not fill a group (@rests); sums in memory with the
-// reduction outermost (@columns); two reductions of one nest, of which maxima
+// reduction outermost (@columns), which stores what it sums (@stored), in the
+// place of what it read too (@in_place); two reductions of one nest, of which maxima
 // start from the given values (@two); one of several loops, cut at the outermost
 // (@several); integers that are taken off (@difference); what follows the sums
 // (@finish); sizes that are not constant, under a condition (@dynamic); columns
@@ -224,6 +225,66 @@ func.func @columns(%b: memref<20x100xf64>, %c: memref<100xf64> {polynest.result}
       %x = affine.load %b[%k, %n] : memref<20x100xf64>
       %s = affine.load %c[%n] : memref<100xf64>
       %t = arith.addf %x, %s : f64
+      affine.store %t, %c[%n] : memref<100xf64>
+    }
+  }
+  return
+}
+
+// Groups of four rows, each of which is stored before the sums are.
+// CHECK-LABEL: func @stored
+//  CHECK-SAME: %[[B:.+]]: memref<22x100xf64>, %[[E:[a-z0-9]+]]: memref<22x100xf64> {polynest.result}, %[[C:[a-z0-9]+]]:
+//       CHECK: %[[S:.+]] = memref.alloc() {{.+}} : memref<100xf64>
+//       CHECK: affine.for %[[K:.+]] = 0 to 20 step 4 {
+//       CHECK: affine.for %[[N:.+]] = 0 to 100 {
+//       CHECK: %[[X:.+]] = affine.load %[[B]][%[[K]], %[[N]]]
+//       CHECK: %[[V:.+]] = math.exp %[[X]]
+//       CHECK: affine.store %[[V]], %[[E]][%[[K]], %[[N]]]
+// CHECK-COUNT-3: affine.store %{{.+}}, %[[E]]
+//       CHECK: %[[OLD:.+]] = affine.load %[[S]]
+// CHECK-COUNT-3: arith.addf
+//       CHECK: arith.addf %{{.+}}, %[[OLD]]
+//       CHECK: affine.store %{{.+}}, %[[S]]
+//       CHECK: affine.for
+// CHECK-COUNT-2: affine.store %{{.+}}, %[[E]]
+//   CHECK-NOT: affine.store %{{.+}}, %[[E]]
+//       CHECK: return
+func.func @stored(%b: memref<22x100xf64>, %e: memref<22x100xf64> {polynest.result},
+                  %c: memref<100xf64> {polynest.result}) {
+  affine.for %k = 0 to 22 {
+    affine.for %n = 0 to 100 {
+      %x = affine.load %b[%k, %n] : memref<22x100xf64>
+      %v = math.exp %x : f64
+      affine.store %v, %e[%k, %n] : memref<22x100xf64>
+      %s = affine.load %c[%n] : memref<100xf64>
+      %t = arith.addf %v, %s : f64
+      affine.store %t, %c[%n] : memref<100xf64>
+    }
+  }
+  return
+}
+
+// Each row is read before it is stored.
+// CHECK-LABEL: func @in_place
+//       CHECK: %[[E:.+]] = memref.alloc() : memref<20x100xf64>
+//       CHECK: affine.for %{{.+}} = 0 to 20 step 4 {
+//       CHECK: affine.for
+//       CHECK: %[[X:.+]] = affine.load %[[E]]
+//       CHECK: %[[Y:.+]] = arith.mulf %[[X]], %[[X]]
+//       CHECK: affine.store %[[Y]], %[[E]]
+// CHECK-COUNT-3: affine.store %{{.+}}, %[[E]]
+// CHECK-COUNT-3: arith.addf
+//       CHECK: return
+func.func @in_place(%c: memref<100xf64> {polynest.result},
+                    %d: memref<20x100xf64> {polynest.result}) {
+  %e = memref.alloc() : memref<20x100xf64>
+  affine.for %k = 0 to 20 {
+    affine.for %n = 0 to 100 {
+      %x = affine.load %e[%k, %n] : memref<20x100xf64>
+      %v = arith.mulf %x, %x : f64
+      affine.store %v, %e[%k, %n] : memref<20x100xf64>
+      %s = affine.load %c[%n] : memref<100xf64>
+      %t = arith.addf %v, %s : f64
       affine.store %t, %c[%n] : memref<100xf64>
     }
   }

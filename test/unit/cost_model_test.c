@@ -1005,6 +1005,11 @@ static void reduction_plans(void) {
   CHECK(pn_model_reduction_plan(&core, &sums, &plan));
   CHECK(plan.unroll == 8 && plan.jam == 1 && !plan.prefetch && !plan.chunk);
   CHECK(plan.columns.points == 4096 && plan.part == 256);
+  /* Half the rows where each is stored, too. */
+  sums.stores = true;
+  CHECK(pn_model_reduction_plan(&core, &sums, &plan));
+  CHECK(plan.unroll == 4 && plan.part == 256);
+  sums.stores = false;
   /* The number of cores plays no part; twice the columns make two runs. */
   sums.columns.trips[0] = 8192;
   CHECK(pn_model_reduction_plan(&core, &sums, &plan));
