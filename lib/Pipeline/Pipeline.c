@@ -309,7 +309,7 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "polynest-eliminate-buffers", .is_optimization = true},
     {.flag = "polynest-fuse-nests",
      .anchor = ON_FUNC,
-     .numbers = TAKES(CACHE_SIZE),
+     .numbers = TAKES(CACHE_SIZE) | TAKES(STREAM_THRESHOLD),
      .is_optimization = true},
     {.flag = "polynest-replace-scalars",
      .anchor = ON_FUNC,

@@ -25,7 +25,8 @@
 // in step), recomputation within `max-redundant-compute-percent`. An operand of
 // a product is evaluated as often as passes behind pack it, or use it for
 // several rows at once; that may be the same part of the product's work, and
-// what a buffer takes.
+// what a buffer takes. A buffer that goes to memory, whatever reads it, is
+// computed by each nest that does where that takes less (`outweighsBuffer`).
 // Limits: merged loops have equal bounds and steps; nests with results and
 // merged loops with iter_args are left alone; accesses through different views
 // of one base are not compared.
@@ -314,6 +315,10 @@ private:
   void fuseTopLevel(NestGraph &graph);
   bool fuseWithAny(NestGraph &graph, unsigned consumerId, unsigned &fusedId);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  /// Has each reader of a large buffer compute it, if that pays.
+  bool tryRecompute(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  void inlineAt(NestGraph &graph, NestNode &producer, NestNode &consumer,
+                NestExpression &expression, ArrayRef<AffineLoadOp> loads);
   /// Puts the consumer in the loops of a contraction that it reads the result
   /// of, where the two can then be merged.
   bool tryAlign(NestGraph &graph, unsigned producerId, unsigned consumerId);
@@ -329,6 +334,8 @@ private:
   /// Last nests that read, or wrote to, a base, for siblings.
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders, lastWriters;
   llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
+  /// Nests that go away, as all readers of what they write compute it.
+  llvm::DenseSet<unsigned> vanishing;
   /// Nests that constant inputs alone decide: they leave the call, see
   /// polynest-split-constants.
   llvm::DenseSet<unsigned> bound;
@@ -489,9 +496,31 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
          "producer's expression put in place of loads")
       << arg("loads", loads.size())
       << arg("redundant-percent", redundantPercent);
+  inlineAt(graph, producer, consumer, *expression, loads);
+  return true;
+}
+
+bool NestFuser::tryRecompute(NestGraph &graph, NestNode &producer,
+                             NestNode &consumer) {
+  std::optional<NestExpression> expression = matchExpression(producer);
+  SmallVector<AffineLoadOp> loads;
+  if (!expression || !outweighsBuffer(graph, producer, *expression, limits) ||
+      whyNotInline(graph, producer, consumer, *expression, loads))
+    return false;
+  remark(RemarkKind::Applied, consumer.op->getLoc(), passName,
+         "each reader of a large buffer computes it")
+      << arg("loads", loads.size()) << arg("cycles", expression->cycles);
+  vanishing.insert(producer.id);
+  inlineAt(graph, producer, consumer, *expression, loads);
+  return true;
+}
+
+void NestFuser::inlineAt(NestGraph &graph, NestNode &producer,
+                         NestNode &consumer, NestExpression &expression,
+                         ArrayRef<AffineLoadOp> loads) {
   ++counters.inlined;
-  Value buffer = expression->store.getMemRef();
-  inlineExpression(*expression, loads);
+  Value buffer = expression.store.getMemRef();
+  inlineExpression(expression, loads);
   dependences.invalidate();
   graph.updateNode(consumer.id);
   nests.erase(consumer.id);
@@ -500,7 +529,6 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
     graph.eraseNode(producer.id);
     unused.push_back(buffer.getDefiningOp<memref::AllocOp>());
   }
-  return true;
 }
 
 bool NestFuser::tryAlign(NestGraph &graph, unsigned producerId,
@@ -571,7 +599,8 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
     for (Value base : bases)
       if (auto it = last.find(base); it != last.end())
         for (unsigned id : llvm::reverse(it->second))
-          add(id);
+          if (!vanishing.contains(id))
+            add(id);
   };
   addSiblings(graph.getNode(consumerId)->reads, lastReaders);
   addSiblings(graph.getNode(consumerId)->writes, lastWriters);
@@ -588,6 +617,10 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
     }
     NestNode &producer = *graph.getNode(id),
              &consumer = *graph.getNode(consumerId);
+    if (tryRecompute(graph, producer, consumer)) {
+      fusedId = consumer.id;
+      return true;
+    }
     FusionCost cost;
     const char *why = nullptr;
     Nest &theirs = nestOf(producer), &mine = nestOf(consumer);
@@ -774,6 +807,7 @@ struct FuseNestsPass : impl::FuseNestsBase<FuseNestsPass> {
     return success(isWithin("max-redundant-compute-percent",
                             maxRedundantComputePercent, 10000) &&
                    isWithin("cache-size-kib", cacheSizeKib, 1u << 20) &&
+                   isWithin("threshold-kib", thresholdKib, 1u << 30) &&
                    isWithin("stack-limit-kib", stackLimitKib, 1024) &&
                    isWithin("min-parallel-trips", minParallelTrips, 1u << 20) &&
                    isWithin("max-fused-accesses", maxFusedAccesses, 4096) &&
@@ -785,6 +819,7 @@ struct FuseNestsPass : impl::FuseNestsBase<FuseNestsPass> {
       return;
     FusionLimits limits{maxRedundantComputePercent,
                         uint64_t(cacheSizeKib) * 1024,
+                        uint64_t(thresholdKib) * 1024,
                         uint64_t(stackLimitKib) * 1024,
                         minParallelTrips,
                         /*smallWorkCycles=*/60000,

@@ -9,9 +9,10 @@
 
 namespace polynest {
 
-/// Options of polynest-fuse-nests, in bytes and cycles.
+/// Options of polynest-fuse-nests, in bytes and cycles. What takes `farBytes`
+/// or more goes to memory.
 struct FusionLimits {
-  uint64_t redundantPercent, cacheBytes, stackBytes, parallelTrips;
+  uint64_t redundantPercent, cacheBytes, farBytes, stackBytes, parallelTrips;
   uint64_t smallWorkCycles;
   uint64_t accesses, operations;
 };

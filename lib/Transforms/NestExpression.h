@@ -47,6 +47,12 @@ const char *judgeInline(NestGraph &graph, NestExpression &expression,
                         NestNode &consumer, const FusionLimits &limits,
                         uint64_t &redundantPercent);
 
+/// True if each nest that reads the producer's buffer, of several, is to
+/// compute the expression where it reads an element, once: the buffer goes to
+/// memory, and that takes longer.
+bool outweighsBuffer(NestGraph &graph, NestNode &producer,
+                     NestExpression &expression, const FusionLimits &limits);
+
 /// Computes the expression at the place of each load.
 void inlineExpression(NestExpression &expression,
                       llvm::ArrayRef<mlir::affine::AffineLoadOp> loads);

@@ -677,6 +677,9 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     these, where what it stores lies in whole cache lines and no other product reads
     it. Loops that run once are replaced by their bodies first.
 
+    A buffer of `threshold-kib` or more that several nests read is computed by
+    each of them where that takes less than to write and read it.
+
     A nest that constant inputs (`polynest.constant`) alone decide, and that
     writes no more than it reads, is fused with its like only: it is to run once,
     when constants are bound.
@@ -699,6 +702,9 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"1024",
            "Cache that the data of one merged iteration must fit, those of the "
            "producer alone where each element is read in step">,
+    Option<"thresholdKib", "threshold-kib", "uint64_t", /*default=*/"16384",
+           "Least size of what goes to memory: the usable share of the last "
+           "cache">,
     Option<"stackLimitKib", "stack-limit-kib", "uint64_t", /*default=*/"128",
            "Most bytes of shrunk buffers of one nest on the stack; allocated in "
            "its loops as many again as the cache has">,

@@ -702,3 +702,36 @@ def test_rows_of_parts():
     x, y = (numbers(7, 65, seed=seed, edges=False) for seed in (1, 2))
     for a, b in zip(compiled(rows)(x, y), rows(x, y), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+
+
+COLUMNS = {
+    "softmax": lambda x: x.softmax(0),
+    "log_softmax": lambda x: x.log_softmax(0),
+    "normalize": lambda x: torch.nn.functional.normalize(x, dim=0),
+    "scaled": lambda x: (x - x.mean(0)) / (x.var(0, correction=0) + 1e-5).sqrt(),
+    "relu": lambda x: (x.relu(), x.relu().sum(0), x.relu().amax(0)),
+    "exp": lambda x: (lambda y: (y, y.sum(0), y.amin(0)))((x / 4).exp()),
+}
+
+
+@pytest.mark.parametrize("name", list(COLUMNS))
+def test_statistics_of_columns(name):
+    """Columns are reduced while what they are reduced from is stored, or, where
+    that goes to memory, computed again."""
+    run = COLUMNS[name]
+    shapes = [(1, 1), (1, 9), (9, 1), (9, 4), (67, 300), (1000, 33), (2100, 2101)]
+    for shape in shapes:
+        x = torch.randn(shape)
+        check_close(run, x)
+    x = torch.randn(67, 300)
+    x[3, 5], x[5, 7], x[6, 10], x[:, 8] = -torch.inf, torch.nan, -0.0, -torch.inf
+    check_close(run, x)
+    check_close(run, torch.randn(301, 129)[:, 1:100])
+    check_close(run, torch.randn(129, 301).t())
+    check_close(run, torch.randn(66, 70), dynamic=True)
+    check_close(lambda x: run(x.movedim(1, 0)), torch.randn(5, 130, 77))
+
+
+def check_close(run, x, **options):
+    got = compiled(run, **options)(x)
+    torch.testing.assert_close(got, run(x), rtol=3e-5, atol=3e-5, equal_nan=True)

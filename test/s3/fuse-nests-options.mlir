@@ -1,6 +1,7 @@
 // Properties: each option has a range, and takes effect.
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{max-redundant-compute-percent=10001}))' 2>&1 | FileCheck %s --check-prefix=PERCENT
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{cache-size-kib=1048577}))' 2>&1 | FileCheck %s --check-prefix=CACHE
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{threshold-kib=1073741825}))' 2>&1 | FileCheck %s --check-prefix=THRESHOLD
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{stack-limit-kib=1025}))' 2>&1 | FileCheck %s --check-prefix=STACK
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{cache-size-kib=-1}))' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests{cache-size-kib=1 cache-size-kib=2,3}))' 2>&1 | FileCheck %s --check-prefix=LIST
@@ -13,6 +14,7 @@
 
 //  PERCENT: option max-redundant-compute-percent has value 10001; it must be 0 to 10000
 //    CACHE: option cache-size-kib has value 1048577; it must be 0 to 1048576
+// THRESHOLD: option threshold-kib has value 1073741825; it must be 0 to 1073741824
 //    STACK: option stack-limit-kib has value 1025; it must be 0 to 1024
 // NEGATIVE: '-1' value invalid
 //     LIST: option
