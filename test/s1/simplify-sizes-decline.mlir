@@ -30,14 +30,15 @@ func.func @large(%x: tensor<?xf32>) -> index {
   return %a : index
 }
 
-func.func @either(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (index, index) {
+func.func @either(%x: tensor<?xf32>, %y: tensor<?xf32>) -> (index, index, i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = tensor.dim %x, %c0 : tensor<?xf32>
   %m = tensor.dim %y, %c0 : tensor<?xf32>
   %a = arith.minsi %n, %m : index
   %b = arith.minsi %n, %c1 : index
-  return %a, %b : index, index
+  %c = arith.cmpi sge, %a, %n : index
+  return %a, %b, %c : index, index, i1
 }
 
 // (n + 2) floordiv 2 is above n where n is 0 or 1.

@@ -4,11 +4,13 @@
 // elements that a constant is taken off (@zero_point), and columns with a scale for
 // each group of whole vectors (@groups). Columns of which another operand lies along
 // the lanes are evaluated one by one (@both), and so are those whose scale changes
-// within a vector (@short_groups, @cut_groups), and indices (@indices).
+// within a vector (@short_groups, @cut_groups), indices (@indices), and rows of words
+// whose elements lie apart (@apart).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{vector-width-bits=256 dots=s16s16x2}))' | FileCheck %s
 // RUN: polynestc run %s --entry scaled --check
 // RUN: polynestc run %s --entry zero_point --check
 // RUN: polynestc run %s --entry both --check
+// RUN: polynestc run %s --entry apart --check
 // RUN: polynestc run %s --entry groups --check
 // RUN: polynestc run %s --entry short_groups --check
 // RUN: polynestc run %s --entry cut_groups --check
@@ -97,6 +99,29 @@ func.func @both(%x: memref<70x133xf32>, %q: memref<75x133xf32>,
   return
 }
 
+// CHECK-LABEL: func @apart
+//   CHECK-NOT: vector_load %{{.+}} : memref<70x272xi8>
+//       CHECK: return
+func.func @apart(%x: memref<70x272xi8> {polynest.constant}, %q: memref<75x136xi8>,
+                 %o: memref<70x75xi32> {polynest.result}) {
+  %zero = arith.constant 0 : i32
+  affine.for %i = 0 to 70 {
+    affine.for %j = 0 to 75 {
+      %t = affine.for %k = 0 to 136 iter_args(%a = %zero) -> i32 {
+        %c = affine.load %x[%i, %k * 2] : memref<70x272xi8>
+        %b = arith.extsi %c : i8 to i32
+        %d = affine.load %q[%j, %k] : memref<75x136xi8>
+        %e = arith.extsi %d : i8 to i32
+        %m = arith.muli %b, %e : i32
+        %n = arith.addi %a, %m : i32
+        affine.yield %n : i32
+      }
+      affine.store %t, %o[%i, %j] : memref<70x75xi32>
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func @groups
 //       CHECK: affine.vector_load %{{.+}} : memref<75x140xi8>, vector<8xi8>
 //       CHECK: %[[S:.+]] = affine.load %{{.+}} floordiv 32] : memref<75x5xf32>
@@ -105,7 +130,7 @@ func.func @both(%x: memref<70x133xf32>, %q: memref<75x133xf32>,
 //       CHECK: return
 func.func @groups(%x: memref<70x140xf32>, %q: memref<75x140xi8>,
                   %s: memref<75x5xf32>,
-                  %o: memref<70x75xf32> {polynest.result}) {
+                 %o: memref<70x75xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %i = 0 to 70 {
     affine.for %j = 0 to 75 {

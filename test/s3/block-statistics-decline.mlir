@@ -202,9 +202,10 @@ func.func @written(%X: memref<16x64x1000xf32>, %U: memref<16x64x1000xf32>,
 //  CHECK-NEXT:   }
 //   CHECK-NOT:   step
 //       CHECK: return
-func.func @carried(%X: memref<16x64x1000xf32>, %U: memref<16x64x1000xf32>,
+func.func @carried(%X: memref<16x64x1000xf32>,
                 %Y: memref<16x64x1000xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
+  %U = memref.alloc() : memref<16x65x1000xf32>
   %S = memref.alloc() : memref<64xf32>
   affine.for %n = 0 to 64 {
     affine.store %zero, %S[%n] : memref<64xf32>
@@ -215,7 +216,10 @@ func.func @carried(%X: memref<16x64x1000xf32>, %U: memref<16x64x1000xf32>,
         %x = affine.load %X[%k, %n, %i] : memref<16x64x1000xf32>
         %s = affine.load %S[%n] : memref<64xf32>
         %t = arith.addf %x, %s : f32
-        affine.store %t, %S[(%n + 1) mod 64] : memref<64xf32>
+        affine.store %t, %S[%n] : memref<64xf32>
+        %u = affine.load %U[%k, %n, -%i + 999] : memref<16x65x1000xf32>
+        %v = arith.addf %x, %u : f32
+        affine.store %v, %U[%k, %n + 1, %i] : memref<16x65x1000xf32>
       }
     }
   }

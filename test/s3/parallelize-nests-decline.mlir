@@ -1,6 +1,6 @@
 // Properties: a loop that carries a reduction in memory (@memory) or in
 // registers (@register) is not split, nor one with a dependence (@carried),
-// one that may overlap (@overlap), or one that calls (@call).
+// one that may overlap (@overlap), one that writes a place again (@rests), or one that calls (@call).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-parallelize-nests{min-work-ns=0}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -57,6 +57,21 @@ func.func @overlap(%x: memref<100000xf32> {polynest.mutable}, %y: memref<100000x
   affine.for %i = 0 to 100000 {
     %a = affine.load %y[%i] : memref<100000xf32>
     affine.store %a, %x[%i] : memref<100000xf32>
+  }
+  return
+}
+
+// Iterations with one rest write one place: the quotient is no index.
+// CHECK-LABEL: func @rests
+//   CHECK-NOT: affine.parallel
+//       CHECK: return
+//      REMARK: [Missed] parallelize-nests
+// REMARK-SAME: loop carries a dependence of write by affine.
+func.func @rests(%x: memref<100000xf32>, %o: memref<4x8xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 100000 {
+    %a = affine.load %x[%i] : memref<100000xf32>
+    affine.store %a, %o[%i mod 4, %i floordiv 12500] : memref<4x8xf32>
   }
   return
 }

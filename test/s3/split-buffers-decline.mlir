@@ -2,7 +2,7 @@
 // products (@product), windows (@window), loops that carry values along what
 // would be cut (@scan); where they are used through views (@view) or
 // have too many parts (@many); where a size is known too late (@late) or bounds cannot be
-// compared (@unknown); where functions would be computed one by one (@narrow), or
+// compared (@unknown, @placed); where functions would be computed one by one (@narrow), or
 // an assertion would move (@asserted). Small results are filled as a whole
 // (@small), and so are those that are read (@read).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-split-buffers))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -153,6 +153,27 @@ func.func @unknown(%x: memref<?xf32>, %y: memref<?xf32>, %s: index, %r: memref<?
   affine.for %i = 0 to %m {
     %0 = affine.load %b[%i] : memref<?xf32>
     affine.store %0, %r[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @placed
+//       CHECK: memref.alloc() : memref<16xf32>
+//   CHECK-NOT: memref.alloc
+//      REMARK: reason="bounds of parts cannot be compared"
+func.func @placed(%x: memref<8xf32>, %s: index, %r: memref<16xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %b = memref.alloc() : memref<16xf32>
+  affine.for %i = 0 to 16 {
+    affine.store %zero, %b[%i] : memref<16xf32>
+  }
+  affine.for %i = 0 to 8 {
+    %0 = affine.load %x[%i] : memref<8xf32>
+    affine.store %0, %b[%i + symbol(%s)] : memref<16xf32>
+  }
+  affine.for %i = 0 to 16 {
+    %0 = affine.load %b[%i] : memref<16xf32>
+    affine.store %0, %r[%i] : memref<16xf32>
   }
   return
 }
