@@ -163,12 +163,17 @@ def define():
               lambda r: mp.exp(-r), -LN2 * widened, LN2 * widened,
               13 if wide else 7, bits, (1,))
         if not wide:
-            # With quarters of powers of two from a table.
+            # With quarters or eighths of powers of two from a table.
             eighth = LN2 / 8 * widened
             table("kExpEighth" + suffix,
                   "(exp(r)-1-r)/r^2, |r| <= ln(2)/8, absolute in exp",
                   lambda r: (mp.expm1(r) - r) / r ** 2, lambda r: r ** 2,
                   -eighth, eighth, 2, bits)
+            sixteenth = eighth / 2
+            table("kExpSixteenth" + suffix,
+                  "(exp(r)-1-r)/r^2, |r| <= ln(2)/16, absolute in exp",
+                  lambda r: (mp.expm1(r) - r) / r ** 2, lambda r: r ** 2,
+                  -sixteenth, sixteenth, 1, bits)
         table("kExp2" + suffix, "2^r, |r| <= 1", lambda r: mpf(2) ** r,
               lambda r: mpf(2) ** -r, -1, 1, 13 if wide else 7, bits, (1,))
         table("kExpm1" + suffix, "(exp(r)-1-r)/r^2, |r| <= ln(2)/2",

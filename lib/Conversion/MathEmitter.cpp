@@ -49,21 +49,25 @@ struct Lanes {
 };
 } // namespace
 
-/// The narrowest instruction that holds so many lanes, else the widest.
-static const Permute &choosePermute(ArrayRef<Permute> permutes, int64_t count) {
+/// The narrowest instruction that holds so many lanes and numbers, else the
+/// widest.
+static const Permute &choosePermute(ArrayRef<Permute> permutes, int64_t count,
+                                    int64_t numbers) {
   for (const Permute &permute : llvm::reverse(permutes))
-    if (permute.lanes >= count)
+    if (permute.lanes >= std::max(count, numbers))
       return permute;
   return permutes.front();
 }
 
 Num lookUp(Num index, ArrayRef<uint32_t> patterns) {
   const Emitter &e = *index.emitter;
-  assert(e.canLookUp() && patterns.size() == 8 && "no table for it");
+  assert(e.canLookUp() && llvm::isPowerOf2_64(patterns.size()) &&
+         patterns.size() <= e.mostLookedUp() && "no table for it");
   Lanes lanes{e.builder, e.loc};
   Type word = e.builder.getI32Type();
   int64_t count = e.vector ? e.vector.getNumElements() : 1;
-  const Permute &permute = choosePermute(e.permutes, count);
+  const Permute &permute =
+      choosePermute(e.permutes, count, int64_t(patterns.size()));
   auto type = VectorType::get({permute.lanes}, word);
   auto flat = VectorType::get({count}, word);
   Value places = index.value;

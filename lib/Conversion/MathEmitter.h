@@ -55,6 +55,10 @@ public:
   bool canLookUp() const {
     return !permutes.empty() && !isDouble && !(vector && vector.isScalable());
   }
+  /// How many numbers lookUp may look up: 16 where a register holds them.
+  uint32_t mostLookedUp() const {
+    return permutes.front().lanes >= 16 ? 16 : 8;
+  }
 
   /// Bits of the stored significand and of the whole number.
   unsigned fraction() const { return isDouble ? 52 : 23; }

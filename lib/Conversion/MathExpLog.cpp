@@ -6,7 +6,8 @@
 // the work of splitting the exponent: 2^h is in range wherever the result is.
 // In f32, where a register can hold eight quarters of a power, x = (2 h + j/4)
 // ln 2 + r, which leaves |r| <= ln 2 / 8 and saves three terms: multiply-adds
-// have fewer units than what looks up and shifts.
+// have fewer units than what looks up and shifts. Sixteen eighths save a term
+// more.
 // log: x = 2^e m with sqrt(1/2) <= m < sqrt(2), so that nothing cancels.
 
 #include "Conversion/MathBodies.h"
@@ -48,34 +49,39 @@ ScaledExp scaledExp(Num x) {
   return {polynomial(r, TABLE(e, kExp)), half.power};
 }
 
-/// For j below 8, what added to the bits of 2^h with j below the exponent's
-/// last place makes them those of 2^(h + j / parts).
-static llvm::SmallVector<uint32_t, 8> patternsOfPowers(const Emitter &e,
-                                                       int parts) {
+/// For j below `count`, what added to the bits of 2^h with j below the
+/// exponent's last place makes them those of 2^(h + j / parts).
+static llvm::SmallVector<uint32_t, 16>
+patternsOfPowers(const Emitter &e, uint32_t count, uint32_t parts) {
   uint32_t one = uint32_t(e.bias()) << e.fraction();
-  llvm::SmallVector<uint32_t, 8> patterns;
-  for (uint32_t j = 0; j < 8; ++j)
+  llvm::SmallVector<uint32_t, 16> patterns;
+  for (uint32_t j = 0; j < count; ++j)
     patterns.push_back(
         llvm::bit_cast<uint32_t>(float(std::exp2(double(j) / parts))) - one -
-        (j << (e.fraction() - 3)));
+        (j << (e.fraction() - llvm::Log2_32(count))));
   return patterns;
 }
 
-/// e^x in f32 for x in range, from eight numbers in a register.
+/// e^x in f32 for x in range, from numbers in a register.
 static Num lookedUpExp(Num x) {
   const Emitter &e = *x.emitter;
   auto ln2 = TABLE(e, kLn2);
-  // The low bits of the shifted sum are 8 h + j, and the biased exponent in
+  uint32_t count = e.mostLookedUp();
+  double parts = count / 2;
+  // The low bits of the shifted sum are count h + j, and the biased exponent in
   // place of h: moved up, they are those of 2^h with j below, which the table
   // takes off again.
-  double shift = roundingShift(e) + 8.0 * double(e.bias());
-  Num shifted = fma(x, TABLE(e, kLog2E)[0] * 4, shift);
+  double shift = roundingShift(e) + double(count) * double(e.bias());
+  Num shifted = fma(x, TABLE(e, kLog2E)[0] * parts, shift);
   Num n = shifted - shift;
-  Num r = fma(n, -ln2[1] / 4, fma(n, -ln2[0] / 4, x));
-  Num moved = bits(shifted) << (e.fraction() - 3);
-  Num power = real(lookUp(bits(shifted), patternsOfPowers(e, 4)) + moved);
+  Num r = fma(n, -ln2[1] / parts, fma(n, -ln2[0] / parts, x));
+  Num moved = bits(shifted) << (e.fraction() - llvm::Log2_32(count));
+  Num power = real(
+      lookUp(bits(shifted), patternsOfPowers(e, count, count / 2)) + moved);
   Num half = real(moved & e.i(~uint64_t(0) << e.fraction()));
-  Num rest = fma(r * r, polynomial(r, kExpEighthF32), r);
+  Num terms = count == 16 ? polynomial(r, kExpSixteenthF32)
+                          : polynomial(r, kExpEighthF32);
+  Num rest = fma(r * r, terms, r);
   return fma(power, rest, power) * half;
 }
 
@@ -145,20 +151,20 @@ Num emitTanh(Num x) {
 Num emitOnePlusTanh(Num x) {
   const Emitter &e = *x.emitter;
   bool hasEighths = e.canLookUp();
-  int parts = hasEighths ? 8 : 1;
-  unsigned place = e.fraction() - llvm::Log2_32(unsigned(parts));
+  uint32_t parts = hasEighths ? 8 : 1;
+  unsigned place = e.fraction() - llvm::Log2_32(parts);
   // From -64 ln 2 down the power is infinite.
   Num inRange = atLeast(atMost(x, 40), -44.36142);
   double shift = roundingShift(e) + double(parts * e.bias());
-  Num shifted = fma(inRange, -2 * parts * kLog2EF64[0], shift);
+  Num shifted = fma(inRange, -2.0 * parts * kLog2EF64[0], shift);
   Num n = shifted - shift;
   Num y = fma(n, kLn2F32[1] / (2 * parts),
               fma(n, kLn2F32[0] / (2 * parts), inRange));
   Num moved = bits(shifted) << place;
   llvm::SmallVector<double, 8> terms = {1, 1};
   if (hasEighths) {
-    moved = moved + lookUp(bits(shifted), patternsOfPowers(e, parts));
-    llvm::append_range(terms, kExpEighthF32);
+    moved = moved + lookUp(bits(shifted), patternsOfPowers(e, parts, parts));
+    llvm::append_range(terms, kExpSixteenthF32);
   } else {
     terms.assign(std::begin(kExpShortF32), std::end(kExpShortF32));
   }

@@ -1,14 +1,23 @@
-// Properties: exp in f32 looks eight numbers up by the narrowest instruction that
-// holds its lanes, cut in parts where none does, whatever its shape, and so does
-// 1 + tanh (@sum); f64, vectors of a size that is not known and other functions do
-// not.
+// Properties: exp in f32 looks numbers up, sixteen by an instruction that holds as
+// many, however few its lanes are, else eight (prefix EIGHT); vectors are cut in
+// parts where it holds fewer lanes. 1 + tanh looks eight up by the narrowest
+// instruction that holds its lanes (@sum); f64, vectors of a size that is not known
+// and other functions do not.
 // RUN: polynest-opt %s --polynest-lower-math=permutes=512:llvm.wide,256:llvm.narrow | FileCheck %s
+// RUN: polynest-opt %s --polynest-lower-math=permutes=256:llvm.narrow | FileCheck %s --check-prefix=EIGHT
 
+// 2^(1/8) and 2^(1/4) less 1 and what j below the exponent is.
 // CHECK-LABEL: func @eight
-//   CHECK-DAG: %[[T:.+]] = arith.constant dense<[0, {{.*}}]> : vector<8xi32>
-//       CHECK: llvm.call_intrinsic "llvm.narrow"(%[[T]], %{{.+}}) : (vector<8xi32>, vector<8xi32>) -> vector<8xi32>
-//   CHECK-NOT: vector.shuffle
+//   CHECK-DAG: %[[T:.+]] = arith.constant dense<[0, 234946, {{.*}}]> : vector<16xi32>
+//   CHECK-DAG: %[[X:.+]] = vector.shuffle %{{.+}} [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7]
+//       CHECK: llvm.call_intrinsic "llvm.wide"(%[[T]], %[[X]]) : (vector<16xi32>, vector<16xi32>) -> vector<16xi32>
+//       CHECK: vector.shuffle %{{.+}} [0, 1, 2, 3, 4, 5, 6, 7]
 //       CHECK: return
+// EIGHT-LABEL: func @eight
+//   EIGHT-DAG: %[[T:.+]] = arith.constant dense<[0, 538608, {{.*}}]> : vector<8xi32>
+//       EIGHT: llvm.call_intrinsic "llvm.narrow"(%[[T]], %{{.+}}) : (vector<8xi32>, vector<8xi32>) -> vector<8xi32>
+//   EIGHT-NOT: vector.shuffle
+//       EIGHT: return
 func.func @eight(%x: vector<8xf32>) -> vector<8xf32> {
   %y = math.exp %x : vector<8xf32>
   return %y : vector<8xf32>
@@ -43,7 +52,7 @@ func.func @parts(%x: vector<24xf32>) -> vector<24xf32> {
 }
 
 // CHECK-LABEL: func @shapes
-// CHECK-COUNT-3: llvm.call_intrinsic "llvm.narrow"
+// CHECK-COUNT-3: llvm.call_intrinsic "llvm.wide"
 //   CHECK-NOT: llvm.call_intrinsic
 //       CHECK: return
 func.func @shapes(%a: f32, %b: vector<2x3xf32>, %c: vector<f32>)
