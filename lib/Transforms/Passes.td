@@ -1108,7 +1108,8 @@ def VectorizeNests : Pass<"polynest-vectorize-nests", "mlir::func::FuncOp"> {
     reductions in iter_args; bounds and conditions inside must not depend on
     it, and what depends on it must be elementwise, a load or a store. Several
     vectors run interleaved, as many as hide the latency of an FMA, or four where
-    a later loop along the same rows computes functions; sums of
+    a later loop along the same rows computes functions, and so many that four
+    functions run side by side, of several rows or vectors; sums of
     products in a reduction become FMAs. The main loop has no masks; the rest
     is done by one vector moved back (where iterations may be repeated), by
     narrower vectors and by the scalar loop. All of them are marked

@@ -548,21 +548,20 @@ static unsigned countLaneOps(AffineForOp loop, const LaneFacts &facts) {
   return count;
 }
 
-/// True if functions of the lanes are computed. One is a long chain of
-/// operations; polynest-lower-math lets those of a few vectors take turns.
-static bool computesFunctions(AffineForOp loop, const LaneFacts &facts) {
-  return loop
-      ->walk([&](Operation *op) {
-        return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-                       getOpCost(op) >= 15 &&
-                       anyVarying(op->getResults(), facts)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// Functions of the lanes that are computed. One is a long chain of operations;
+/// polynest-lower-math lets those of a few vectors take turns.
+static unsigned countFunctions(AffineForOp loop, const LaneFacts &facts) {
+  unsigned count = 0;
+  loop->walk([&](Operation *op) {
+    count += isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+             getOpCost(op) >= 15 && anyVarying(op->getResults(), facts);
+  });
+  return count;
 }
 
-/// Vectors of functions side by side with sums, and without.
+/// Functions side by side with sums, and without. More than these, such as
+/// those of several rows, leave no registers for what each of them holds: eight
+/// exponentials and sums took a fifth longer than four.
 static constexpr unsigned functionsOfSums = 4, functionsAlone = 3;
 
 /// Cost for each vector of what is computed in an iteration besides
@@ -799,6 +798,7 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
                                  const TripInfo &trip, unsigned width,
                                  const VectorMachine &machine) {
   unsigned accumulators = countAccumulators(loop, facts);
+  unsigned functions = countFunctions(loop, facts);
   unsigned ops = countOps(loop);
   unsigned most;
   if (accumulators) {
@@ -806,8 +806,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
     double others = costBesideSums(loop, facts, sums);
     unsigned wanted = std::ceil(machine.fmaLatency * machine.fmaPorts /
                                 std::max(double(accumulators), others / 2));
-    if (computesFunctions(loop, facts))
-      wanted = std::max(wanted, functionsOfSums);
+    if (functions)
+      wanted = std::max(wanted, llvm::divideCeil(functionsOfSums, functions));
     // It may run with those behind it, in registers that they leave.
     else if (findFunctionsBehind(loop))
       wanted = std::min(wanted, functionsOfSums);
@@ -819,8 +819,8 @@ static unsigned chooseInterleave(AffineForOp loop, const LaneFacts &facts,
   } else {
     ops = countLaneOps(loop, facts);
     most = ops <= 6 ? 4 : ops <= 14 ? 2 : 1;
-    if (computesFunctions(loop, facts))
-      most = std::max(most, functionsAlone);
+    if (functions)
+      most = std::max(most, llvm::divideCeil(functionsAlone, functions));
   }
   if (!facts.squares.empty() && width <= maxSquareLanes)
     most = std::min(most, mostOfSquares(loop, facts, width));

@@ -9,7 +9,8 @@
 // with a minimum (@tile); rows that data choose (@gather_rows, @scatter_rows), assertions
 // (@assert_lanes) and squares turned in registers (@turned); no rest where bounds
 // are multiples of so many vectors (@whole), or of fewer (@fewer); what was combined
-// so far in lanes (@sums_so_far, of rows that no cache holds: @sums_near, @sums_far); a second run changes nothing.
+// so far in lanes (@sums_so_far, of rows that no cache holds: @sums_near, @sums_far);
+// functions of two rows by two vectors, those of one by four (@functions); a second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-vectorize-nests,canonicalize,cse))' | diff %t.once -
@@ -980,5 +981,40 @@ func.func @leads(%a: memref<8x1024xf32>, %c: memref<8x2xf32>) {
     affine.store %r, %c[%i, 0] : memref<8x2xf32>
     affine.store %n, %c[%i, 1] : memref<8x2xf32>
   }
+  return
+}
+
+// Four exponentials side by side: of one row by four vectors, of two by two.
+// CHECK-LABEL: func @functions
+//       CHECK: affine.for %{{.+}} = 0 to 64 step 32 iter_args
+// CHECK-COUNT-4: math.exp %{{.+}} : vector<8xf32>
+//   CHECK-NOT: math.exp
+//       CHECK: } {polynest.vectorized}
+//       CHECK: affine.for %{{.+}} = 0 to 64 step 16 iter_args
+// CHECK-COUNT-4: math.exp %{{.+}} : vector<8xf32>
+//   CHECK-NOT: math.exp
+//       CHECK: } {polynest.vectorized}
+//       CHECK: return
+func.func @functions(%X: memref<2x64xf32>, %Y: memref<3xf32> {polynest.result}) {
+  %zero = arith.constant 0.0 : f32
+  %s = affine.for %i = 0 to 64 iter_args(%a = %zero) -> f32 {
+    %x = affine.load %X[0, %i] : memref<2x64xf32>
+    %e = math.exp %x : f32
+    %t = arith.addf %a, %e : f32
+    affine.yield %t : f32
+  }
+  affine.store %s, %Y[0] : memref<3xf32>
+  %u:2 = affine.for %i = 0 to 64 iter_args(%a = %zero, %b = %zero)
+      -> (f32, f32) {
+    %x = affine.load %X[0, %i] : memref<2x64xf32>
+    %y = affine.load %X[1, %i] : memref<2x64xf32>
+    %e = math.exp %x : f32
+    %f = math.exp %y : f32
+    %t = arith.addf %a, %e : f32
+    %v = arith.addf %b, %f : f32
+    affine.yield %t, %v : f32, f32
+  }
+  affine.store %u#0, %Y[1] : memref<3xf32>
+  affine.store %u#1, %Y[2] : memref<3xf32>
   return
 }
