@@ -89,7 +89,9 @@ typedef struct pn_target_info {
   int32_t l2_bytes_per_cycle; /* L2 to L1, one core, sustained */
   int32_t l3_bytes_per_cycle; /* last level to L2, one core; 0: no L3 */
   int32_t memory_mib_per_s;   /* reading, one core alone; 0: unknown */
-  int32_t reserved;
+  int32_t divide_cycles;      /* from one division of vector_bits of f32 to the
+                                 next, if the divider has nothing else to do;
+                                 0: unknown */
 } pn_target_info_t;
 
 PN_STATIC_ASSERT(sizeof(pn_target_cache_t) == 16, "size of pn_target_cache_t");
@@ -103,6 +105,8 @@ PN_STATIC_ASSERT(offsetof(pn_target_info_t, huge_page_bytes) == 160,
                  "huge_page_bytes");
 PN_STATIC_ASSERT(offsetof(pn_target_info_t, memory_mib_per_s) == 176,
                  "memory_mib_per_s");
+PN_STATIC_ASSERT(offsetof(pn_target_info_t, divide_cycles) == 180,
+                 "divide_cycles");
 #endif
 
 /* How create_host learns the usable share of the last level cache. */

@@ -15,9 +15,12 @@
 // is asked for. Profitable when: the loop runs a few times. A division unit
 // takes one vector in 3 to 16 cycles and is not pipelined in full; the four
 // operations that replace it are. Limits: vectors of f32 and f64 directly in a
-// loop; the divisor is a scalar put into all lanes. Zeros, infinities, NaN and
-// numbers beyond 2^+-100 (f32) take the other branch. Cost: linear in
-// operations.
+// loop; the divisor is a scalar put into all lanes. Some vectors of f32 are
+// left to the divider, as many as keep it as busy as the units that multiply:
+// on a Zen 4, whose divider takes a vector in 6 cycles and whose units an FMA
+// in one, two of four, which then take 3 cycles each for 4.5. Zeros,
+// infinities, NaN and numbers beyond 2^+-100 (f32) take the other branch. Cost:
+// linear in operations.
 //===----------------------------------------------------------------------===//
 
 #include "Conversion/Passes.h"
@@ -45,6 +48,10 @@ static constexpr llvm::StringLiteral passName = "invert-divisors";
 static constexpr size_t mostAtOnce = 4;
 /// Vectors from which the inverse and its parts pay.
 static constexpr int64_t leastVectors = 8;
+/// Multiplications and multiply-adds in place of a division.
+static constexpr double operationsFor = 4;
+/// Divisions that stay.
+static constexpr llvm::StringLiteral keptName = "polynest.divided";
 
 namespace {
 /// Divisions of one block by one scalar, none of which needs another's result.
@@ -58,6 +65,11 @@ struct Group {
 /// to plus) and of divisors.
 struct Range {
   int64_t dividend, divisor;
+};
+
+/// The options, with units as there.
+struct DividerCost {
+  unsigned vectorWidthBits, fmaPorts, divideCycles;
 };
 } // namespace
 
@@ -101,7 +113,7 @@ static SmallVector<Group> findGroups(func::FuncOp function) {
   llvm::DenseMap<std::tuple<Block *, Value, Type>, size_t> open;
   function.walk([&](arith::DivFOp op) {
     auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-    if (!loop || !isVectorDivision(op))
+    if (!loop || !isVectorDivision(op) || op->hasAttr(keptName))
       return;
     Value scalar = findScalar(op.getRhs(), loop);
     if (!scalar)
@@ -125,6 +137,27 @@ static SmallVector<Group> findGroups(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 // Profitability
 //===----------------------------------------------------------------------===//
+
+/// How many of a group are left to the divider: the number with which it and
+/// the units of multiply-adds are done first, the larger of two such, as what
+/// is left asks nothing.
+static size_t countLeft(Group &group, const DividerCost &cost) {
+  auto type = cast<VectorType>(group.divisions.front().getType());
+  if (cost.divideCycles == 0 || !type.getElementType().isF32())
+    return 0;
+  double registers =
+      std::max(1.0, double(type.getNumElements()) * 32 / cost.vectorWidthBits);
+  double division = registers * cost.divideCycles;
+  double product = registers * operationsFor / cost.fmaPorts;
+  size_t count = group.divisions.size(), best = 0;
+  auto cyclesWith = [&](size_t left) {
+    return std::max(double(left) * division, double(count - left) * product);
+  };
+  for (size_t left = 1; left <= count; ++left)
+    if (cyclesWith(left) <= cyclesWith(best))
+      best = left;
+  return best;
+}
 
 /// True unless the loop is known to divide a few vectors only.
 static bool pays(Group &group) {
@@ -232,7 +265,23 @@ namespace {
 struct InvertDivisorsPass : impl::InvertDivisorsBase<InvertDivisorsPass> {
   using InvertDivisorsBase::InvertDivisorsBase;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    auto refuse = [&](StringRef option, unsigned value, StringRef range) {
+      return emitError(UnknownLoc::get(context))
+             << "option " << option << " is " << value << "; it must be "
+             << range;
+    };
+    if (vectorWidthBits < 64 || vectorWidthBits > 2048)
+      return refuse("vector-width-bits", vectorWidthBits, "64 to 2048");
+    if (fmaPorts < 1 || fmaPorts > 16)
+      return refuse("fma-ports", fmaPorts, "1 to 16");
+    if (divideCycles > 256)
+      return refuse("divide-cycles", divideCycles, "0 to 256");
+    return success();
+  }
+
   void runOnOperation() override {
+    DividerCost cost = {vectorWidthBits, fmaPorts, divideCycles};
     llvm::DenseMap<std::tuple<Operation *, Value, Type>, Inverse> inverses;
     for (Group &group : findGroups(getOperation())) {
       Location loc = group.divisions.front().getLoc();
@@ -240,6 +289,17 @@ struct InvertDivisorsPass : impl::InvertDivisorsBase<InvertDivisorsPass> {
         ++numDeclined;
         remark(RemarkKind::Declined, loc, passName,
                "the loop divides a few vectors only");
+        continue;
+      }
+      size_t left = countLeft(group, cost);
+      for (arith::DivFOp op : ArrayRef(group.divisions).take_front(left))
+        op->setAttr(keptName, UnitAttr::get(&getContext()));
+      group.divisions.erase(group.divisions.begin(),
+                            group.divisions.begin() + left);
+      if (group.divisions.empty()) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, loc, passName, "the divider is as fast")
+            << arg("divide-cycles", unsigned(divideCycles));
         continue;
       }
       auto type = cast<VectorType>(group.divisions.front().getType());
@@ -251,7 +311,7 @@ struct InvertDivisorsPass : impl::InvertDivisorsBase<InvertDivisorsPass> {
             invert(builder, group.loop.getLoc(), group.divisor, type);
       }
       remark(RemarkKind::Applied, loc, passName, "divisor inverted once")
-          << arg("divisions", group.divisions.size());
+          << arg("divisions", group.divisions.size()) << arg("left", left);
       apply(group, place->second);
       numApplied += group.divisions.size();
     }

@@ -735,14 +735,25 @@ def InvertDivisors : Pass<"polynest-invert-divisors", "mlir::func::FuncOp"> {
     multiply-adds, after which the quotient has the same bits. That holds for
     numbers within 2^+-100 and divisors within 2^+-20 (f64: 2^+-900 and 2^+-60);
     up to four divisions at once ask whether all numbers are, and divide if not.
-    Loops that are known to divide fewer than eight vectors stay. Idempotent: the
-    divisions that are left are not directly in a loop.
+    Where a division of f32 of `vector-width-bits` has the divider for no more than
+    `divide-cycles`, some of the four stay divisions, so that it and the units of
+    multiply-adds, `fma-ports` a cycle, take equally long. Loops that are known to
+    divide fewer than eight vectors stay. Idempotent: the divisions that are left
+    are marked, or not directly in a loop.
 
     Before: `%q = arith.divf %x, %b : vector<8xf32>` in a loop, where `%b` is a
             scalar in all lanes
     After:  `%q = scf.if %inside -> (vector<8xf32>)` of three `math.fma`, or
             the division.
   }];
+  let options = [
+    Option<"vectorWidthBits", "vector-width-bits", "unsigned", "256",
+           "Width of vector registers">,
+    Option<"fmaPorts", "fma-ports", "unsigned", "2",
+           "Multiply-adds of that width started in a cycle">,
+    Option<"divideCycles", "divide-cycles", "unsigned", "0",
+           "From one division of that width to the next; 0: unknown, none stays">
+  ];
   let dependentDialects = ["mlir::arith::ArithDialect",
                            "mlir::math::MathDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect"];

@@ -20,6 +20,7 @@ typedef enum pn_number {
   NUMBER_VECTOR_REGISTERS,
   NUMBER_FMA_LATENCY,
   NUMBER_FMA_PORTS,
+  NUMBER_DIVIDE,
   NUMBER_LOAD_PORTS,
   NUMBER_L1_SIZE,
   NUMBER_L2_SIZE,
@@ -35,6 +36,7 @@ static const char *const number_options[NUMBER_COUNT] = {
     [NUMBER_VECTOR_REGISTERS] = "vector-registers",
     [NUMBER_FMA_LATENCY] = "fma-latency-cycles",
     [NUMBER_FMA_PORTS] = "fma-ports",
+    [NUMBER_DIVIDE] = "divide-cycles",
     [NUMBER_LOAD_PORTS] = "load-ports",
     [NUMBER_L1_SIZE] = "l1-size-kib",
     [NUMBER_L2_SIZE] = "l2-size-kib",
@@ -95,6 +97,8 @@ static int64_t number_of(const pn_target_info_t *target, pn_number_t number) {
     return target->fma_latency_cycles;
   case NUMBER_FMA_PORTS:
     return target->fma_ports;
+  case NUMBER_DIVIDE:
+    return target->divide_cycles;
   case NUMBER_LOAD_PORTS:
     return target->load_ports;
   case NUMBER_L1_SIZE:
@@ -446,6 +450,7 @@ static const pn_pass_row_t s5_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-invert-divisors",
      .anchor = ON_FUNC,
+     .numbers = TAKES(VECTOR_WIDTH) | TAKES(FMA_PORTS) | TAKES(DIVIDE),
      .is_optimization = true},
     {.flag = "polynest-lower-math", .print_options = print_permutes},
     {.flag = "polynest-lower-tiles",

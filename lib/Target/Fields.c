@@ -49,6 +49,7 @@ static const pn_target_field_t fields[] = {
         2048, false),
     I32("fma_ports", "a cycle", FMA, fma_ports, 1, 16, true),
     I32("fma_latency_cycles", "cycles", FMA, fma_latency_cycles, 1, 64, true),
+    I32("divide_cycles", "cycles", FMA, divide_cycles, 0, 256, false),
     I32("load_ports", "a cycle", PORTS, load_ports, 1, 16, true),
     I32("store_ports", "a cycle", PORTS, store_ports, 1, 16, true),
     I32("matrix_rows", "", MATRIX, matrix_rows, 0, 1024, false),

@@ -180,6 +180,8 @@ static void fit_vectors(pn_target_info_t *info) {
     info->fma_ports = 2;
     info->load_ports = 2;
   }
+  info->divide_cycles =
+      (info->divide_cycles * width + info->vector_bits - 1) / info->vector_bits;
   info->vector_bits = width;
   info->vector_registers = 16;
   info->prefer_vector_width_bits = width;

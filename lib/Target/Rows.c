@@ -18,6 +18,7 @@
 #define LLVM_SOURCE "processor model of that name in LLVM 22"
 #define INTEL_MANUAL                                                           \
   "Intel 64 and IA-32 Architectures Optimization Reference Manual 248966"
+#define DIVIDES "; division: LLVM 22's scheduling model of that name, "
 #define UOPS "uops.info, latency from the accumulator operand, and ports"
 
 static const pn_target_row_t rows[] = {
@@ -36,6 +37,7 @@ static const pn_target_row_t rows[] = {
               .prefer_vector_width_bits = 256,
               .fma_ports = 2,
               .fma_latency_cycles = 5,
+              .divide_cycles = 14,
               .load_ports = 2,
               .store_ports = 1,
               .page_bytes = 4096,
@@ -50,8 +52,8 @@ static const pn_target_row_t rows[] = {
                  [PN_TARGET_GROUP_L3] = "CPUID leaf 4 of a Core i7-4770",
                  [PN_TARGET_GROUP_USABLE] = "size by cores",
                  [PN_TARGET_GROUP_VECTOR] = "AVX2: 16 registers of 256 bits",
-                 [PN_TARGET_GROUP_FMA] =
-                     UOPS ", VFMADD231PS YMM: 5 cycles, p01",
+                 [PN_TARGET_GROUP_FMA] = UOPS
+                 ", VFMADD231PS YMM: 5 cycles, p01" DIVIDES "VDIVPS YMM",
                  [PN_TARGET_GROUP_PORTS] =
                      INTEL_MANUAL ", Haswell: 2 loads and 1 store of 32 bytes",
                  [PN_TARGET_GROUP_PAGES] =
@@ -76,6 +78,7 @@ static const pn_target_row_t rows[] = {
               .prefer_vector_width_bits = 512,
               .fma_ports = 2,
               .fma_latency_cycles = 4,
+              .divide_cycles = 10,
               .load_ports = 2,
               .store_ports = 1,
               .page_bytes = 4096,
@@ -93,8 +96,9 @@ static const pn_target_row_t rows[] = {
                  [PN_TARGET_GROUP_VECTOR] =
                      "AVX-512: 32 registers of 512 bits; LLVM "
                      "prefers 256 unless told",
-                 [PN_TARGET_GROUP_FMA] = UOPS
-                 ", VFMADD231PS ZMM: 4 cycles, p05 of the two-FMA models",
+                 [PN_TARGET_GROUP_FMA] =
+                     UOPS ", VFMADD231PS ZMM: 4 cycles, p05 of the two-FMA "
+                          "models" DIVIDES "VDIVPS ZMM",
                  [PN_TARGET_GROUP_PORTS] = INTEL_MANUAL
                  ", Skylake server: 2 loads and 1 store of 64 bytes",
                  [PN_TARGET_GROUP_PAGES] =
@@ -216,6 +220,7 @@ static const pn_target_row_t rows[] = {
               .prefer_vector_width_bits = 256,
               .fma_ports = 2,
               .fma_latency_cycles = 4,
+              .divide_cycles = 3,
               .load_ports = 2,
               .store_ports = 1,
               .page_bytes = 4096,
@@ -234,7 +239,8 @@ static const pn_target_row_t rows[] = {
                                  "19h, 56665: 32 MiB for 8 cores",
           [PN_TARGET_GROUP_USABLE] = "size by cores of one complex",
           [PN_TARGET_GROUP_VECTOR] = "AVX2: 16 registers of 256 bits",
-          [PN_TARGET_GROUP_FMA] = UOPS ", VFMADD231PS YMM: 4 cycles, FP0 FP1",
+          [PN_TARGET_GROUP_FMA] =
+              UOPS ", VFMADD231PS YMM: 4 cycles, FP0 FP1" DIVIDES "VDIVPS YMM",
           [PN_TARGET_GROUP_PORTS] =
               "AMD 56665: 2 loads and 1 store of 32 bytes",
           [PN_TARGET_GROUP_PAGES] = "AMD 56665: L1 DTLB 64, any page size",
@@ -256,6 +262,7 @@ static const pn_target_row_t rows[] = {
               .prefer_vector_width_bits = 512,
               .fma_ports = 1,
               .fma_latency_cycles = 4,
+              .divide_cycles = 6,
               .load_ports = 1,
               .store_ports = 1,
               .page_bytes = 4096,
@@ -277,7 +284,7 @@ static const pn_target_row_t rows[] = {
               "AVX-512: 32 registers of 512 bits, on 256-bit units",
           [PN_TARGET_GROUP_FMA] =
               "AMD 57647: two 256-bit pipes make one 512-bit FMA a cycle; " UOPS
-              ": 4 cycles",
+              ": 4 cycles" DIVIDES "VDIVPS ZMM, and measured",
           [PN_TARGET_GROUP_PORTS] = "AMD 57647: 2 loads and 1 store of 32 "
                                     "bytes, so 1 load of 64 and half a store",
           [PN_TARGET_GROUP_PAGES] = "AMD 57647: L1 DTLB 72, any page size",
@@ -341,6 +348,7 @@ static const pn_target_row_t rows[] = {
               .vector_registers = 32,
               .fma_ports = 2,
               .fma_latency_cycles = 4,
+              .divide_cycles = 7,
               .load_ports = 2,
               .store_ports = 1,
               .page_bytes = 4096,
@@ -360,7 +368,8 @@ static const pn_target_row_t rows[] = {
           [PN_TARGET_GROUP_VECTOR] = "Advanced SIMD: 32 registers of 128 bits",
           [PN_TARGET_GROUP_FMA] =
               "Arm Neoverse N1 Software Optimization Guide: FMLA 4 cycles on "
-              "V0 V1, forwarding between accumulates not counted on",
+              "V0 V1, forwarding between accumulates not counted on" DIVIDES
+              "FDIV 4S",
           [PN_TARGET_GROUP_PORTS] =
               "Arm Neoverse N1 Software Optimization Guide: 2 load/store pipes",
           [PN_TARGET_GROUP_PAGES] = "Arm Neoverse N1 TRM 100616: L1 DTLB 48",

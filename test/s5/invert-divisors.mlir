@@ -4,11 +4,19 @@
 // their own (@two), as has one that needs the result of another (@chain). Loops
 // of few vectors (@few), divisors that a loop changes (@changes), that differ
 // between lanes (@lanes), scalars (@scalar), f16 (@narrow) and divisions under a
-// condition (@condition) stay. A second run changes nothing.
+// condition (@condition) stay. Where the divider's speed is known, some of a group
+// are left to it (@shared). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-invert-divisors))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-invert-divisors))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-invert-divisors{fma-ports=1 divide-cycles=6}))' > %t.shared
+// RUN: FileCheck %s --check-prefix=SHARED < %t.shared
+// RUN: polynest-opt %t.shared --pass-pipeline='builtin.module(func.func(polynest-invert-divisors{fma-ports=1 divide-cycles=6}))' | diff %t.shared -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-invert-divisors{fma-ports=1 divide-cycles=1}))' --remarks-filter='.*' 2>%t.fast | FileCheck %s --check-prefix=FAST
+// RUN: FileCheck %s --check-prefix=FASTER < %t.fast
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-invert-divisors{divide-cycles=16}))' | diff %t.once -
+// RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-invert-divisors{fma-ports=2 divide-cycles=10}))' | diff %t.once -
 
 // The patterns of 2^-100 and 2^100 without their sign, moved so that the lower
 // is the smallest integer: (127 - 100) * 2^24 = 452984832, and 2^31 less that
@@ -225,6 +233,49 @@ func.func @condition(%x: memref<?xf32>, %b: f32, %c: i1, %n: index) {
       %q = arith.divf %v, %d : vector<8xf32>
       vector.store %q, %x[%i] : memref<?xf32>, vector<8xf32>
     }
+  }
+  return
+}
+
+// Four of which two stay where a division takes 6 cycles and an FMA one, as the
+// other two take 2 * 4 then; all four where it takes 1 (4 for 3 and 4), none where it
+// takes 16 or where an FMA takes half a cycle and a division 10. One alone is
+// multiplied, as are f64.
+// CHECK-LABEL: func @shared
+//   CHECK-NOT:     polynest.divided
+//       CHECK:     scf.if
+//       CHECK:   return
+// SHARED-LABEL: func @shared
+//       SHARED:   scf.for
+// SHARED-COUNT-2: arith.divf %{{.+}}, %{{.+}} {polynest.divided} : vector<8xf32>
+//   SHARED-NOT:     polynest.divided
+//       SHARED:     arith.maxsi
+//   SHARED-NOT:     arith.maxsi
+//       SHARED:     scf.if
+//   SHARED-NOT:     scf.if
+//       SHARED:   return
+// FAST-LABEL: func @shared
+//       FAST:   scf.for
+// FAST-COUNT-4: arith.divf %{{.+}}, %{{.+}} {polynest.divided} : vector<8xf32>
+//   FAST-NOT:     scf.if
+//       FAST:   return
+//     FASTER: [Missed] invert-divisors
+// FASTER-SAME: divide-cycles=1, reason="the divider is as fast"
+func.func @shared(%x: memref<?xf32>, %b: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %d = vector.broadcast %b : f32 to vector<8xf32>
+  scf.for %i = %c0 to %n step %c8 {
+    %v = vector.load %x[%i] : memref<?xf32>, vector<8xf32>
+    %w = arith.addf %v, %v : vector<8xf32>
+    %q0 = arith.divf %v, %d : vector<8xf32>
+    %q1 = arith.divf %w, %d : vector<8xf32>
+    %q2 = arith.divf %v, %d : vector<8xf32>
+    %q3 = arith.divf %w, %d : vector<8xf32>
+    vector.store %q0, %x[%i] : memref<?xf32>, vector<8xf32>
+    vector.store %q1, %x[%i] : memref<?xf32>, vector<8xf32>
+    vector.store %q2, %x[%i] : memref<?xf32>, vector<8xf32>
+    vector.store %q3, %x[%i] : memref<?xf32>, vector<8xf32>
   }
   return
 }
