@@ -120,9 +120,12 @@ static bool standsAlone(const Access &load, const Access &store,
 
 /// True if what the body reads behind `store` may be what that wrote.
 static bool isReadBehind(const Access &store, ArrayRef<Access> accesses) {
+  Block *body = store.op->getBlock();
   return llvm::any_of(accesses, [&](const Access &read) {
-    return !read.isWrite && !read.op->isBeforeInBlock(store.op) &&
-           (!read.memref || mayAlias(read.memref, store.memref));
+    if (read.isWrite || (read.memref && !mayAlias(read.memref, store.memref)))
+      return false;
+    Operation *reads = body->findAncestorOpInBlock(*read.op);
+    return !reads || !reads->isBeforeInBlock(store.op);
   });
 }
 

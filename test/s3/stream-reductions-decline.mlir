@@ -100,6 +100,32 @@ func.func @stores_sums(%b: memref<512x4096xf32>,
   return
 }
 
+// The branch reads what was stored in front of it.
+// CHECK-LABEL: func @reads_in_branch
+//   CHECK-NOT: polynest.streamed
+//       CHECK: return
+#set = affine_set<(d0) : (d0 - 3 >= 0)>
+func.func @reads_in_branch(%b: memref<512x4096xf32>,
+                           %e: memref<512x4096xf32> {polynest.result},
+                           %c: memref<4096xf32> {polynest.result}) {
+  affine.for %k = 0 to 512 {
+    affine.for %n = 0 to 4096 {
+      %x = affine.load %b[%k, %n] : memref<512x4096xf32>
+      affine.store %x, %e[%k, %n] : memref<512x4096xf32>
+      %y = affine.if #set(%k) -> f32 {
+        %z = affine.load %e[%k, %n] : memref<512x4096xf32>
+        affine.yield %z : f32
+      } else {
+        affine.yield %x : f32
+      }
+      %s = affine.load %c[%n] : memref<4096xf32>
+      %t = arith.addf %y, %s : f32
+      affine.store %t, %c[%n] : memref<4096xf32>
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func @reads_again
 //   CHECK-NOT: polynest.streamed
 //       CHECK: return
