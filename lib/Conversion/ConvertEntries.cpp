@@ -6,8 +6,9 @@
 // which the body materializes them, and a function `<name>_shapes` computes
 // the dynamic result sizes from the inputs' sizes.
 // Legal: functions of one block. Refused with an error: unranked tensors,
-// encodings, element types that no buffer has, and results whose size depends
-// on data.
+// encodings, element types that no buffer has, results whose size depends on
+// data, and calls that could not be inlined, of functions that call themselves
+// or have no body.
 // Profitable always: results are computed in the caller's buffer, so that no
 // copy of them has to be removed later.
 // Memref arguments stay; those without `polynest.result` are inputs, and get
@@ -545,6 +546,51 @@ static void updateSignature(func::FuncOp entry, unsigned inputCount) {
   entry->setAttr("polynest.entry", builder.getUnitAttr());
 }
 
+//===----------------------------------------------------------------------===//
+// Calls that are left
+//===----------------------------------------------------------------------===//
+
+/// True if a call of the function may come to call it again.
+static bool callsItself(func::FuncOp function, SymbolTable &symbols) {
+  SmallVector<func::FuncOp> worklist{function};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    WalkResult result = worklist.pop_back_val().walk([&](func::CallOp call) {
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (callee == function)
+        return WalkResult::interrupt();
+      if (callee && seen.insert(callee).second)
+        worklist.push_back(callee);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+/// Emits an error at a call that could not be inlined.
+static LogicalResult checkCalls(ModuleOp module) {
+  SymbolTable symbols(module);
+  WalkResult result = module.walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee)
+      return WalkResult::advance();
+    if (callee.isExternal()) {
+      call.emitError() << "function '" << callee.getName()
+                       << "' is called and has no body";
+      return WalkResult::interrupt();
+    }
+    if (callsItself(callee, symbols)) {
+      call.emitError() << "function '" << callee.getName()
+                       << "' calls itself; write recursion as a loop";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
   void runOnOperation() override {
@@ -553,6 +599,8 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
       nested.emitError("nested modules are not supported");
       return signalPassFailure();
     }
+    if (failed(checkCalls(getOperation())))
+      return signalPassFailure();
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
       if (function->hasAttr("polynest.entry") ||
           function->hasAttr("polynest.shapes") || function.isPrivate())

@@ -74,3 +74,36 @@ func.func @constant(%a: tensor<4xf32> {polynest.constant}, %b: tensor<4xf32>)
     -> (tensor<4xf32> {polynest.updates = 0}) {
   return %b : tensor<4xf32>
 }
+
+// -----
+
+func.func private @missing(%a: tensor<4xf32>) -> tensor<4xf32>
+func.func @calls(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{function 'missing' is called and has no body}}
+  %r = func.call @missing(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @again(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{function 'again' calls itself; write recursion as a loop}}
+  %r = func.call @again(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @even(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{function 'odd' calls itself; write recursion as a loop}}
+  %r = func.call @odd(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func private @odd(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %r = func.call @even(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func @parity(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %r = func.call @even(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
