@@ -508,7 +508,7 @@ def TrimFills : Pass<"polynest-trim-fills", "mlir::func::FuncOp"> {
 
     Legal if that nest stores to each element of the box under no condition, and
     neither it nor those before it read anything of the buffer; bounds are constant,
-    or those of the fill. Of several boxes that is taken which leaves least to fill.
+    those of the fill or, where a size is not known, there in front of it. Of several boxes that is taken which leaves least to fill.
     Declines otherwise, and where the border takes more than half of the cache lines
     or the buffer less than 8 KiB.
   }];

@@ -7,15 +7,16 @@
 // Legal when: the nest stores the value to each element once and does nothing
 // else; what touches the buffer next, in the same block, are nests that store
 // to it and read nothing of it, one of them to each element of a box whose
-// bounds are known, under no condition. Elements of the box are then written
-// before they are read, the others as before. (Where polynest-split-borders has
-// made several nests of one, that of the inside has the largest box.)
-// Profitable when: the border takes at most half of the cache lines, and all of
-// the buffer some KiB.
-// Limits: boxes of constant bounds; a dimension of dynamic size is overwritten
-// as a whole, by a loop with the bounds of the fill's. One box for each fill,
-// that which leaves least to fill.
-// Cost: operations behind each fill until the buffer is read.
+// bounds are known in front, under no condition. Elements of the box are then
+// written before they are read, the others as before. (Where
+// polynest-split-borders has made several nests of one, that of the inside has
+// the largest box.) Profitable when: the border takes at most half of the cache
+// lines, and all of the buffer some KiB. Limits: boxes of constant bounds; in a
+// dimension of dynamic size, all of it, by a loop with the bounds of the
+// fill's, or from a constant up to where a loop from 0 ends. Where that is
+// known only when it runs, the border counts as small. One box for each fill,
+// that which leaves least to fill. Cost: operations behind each fill until the
+// buffer is read.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -27,6 +28,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace polynest {
@@ -57,10 +59,12 @@ struct Fill {
   MemRefType type;
 };
 
-/// The indices of one dimension that are overwritten.
+/// The indices of one dimension that are overwritten: those from `low` up to
+/// `high`, or up to the end of `loop` and `low` more where that is not known.
 struct Side {
   bool isWhole = false;
   int64_t low = 0, high = 0;
+  AffineForOp loop = {};
 };
 
 struct Decision {
@@ -161,6 +165,22 @@ static std::optional<Side> getSide(AffineForOp loop, int64_t offset) {
               loop.getConstantUpperBound() + offset};
 }
 
+/// The same in a dimension of unknown size: the loop's end, which is there in
+/// front of the fill, says where they end. What is left of a fill ends at the
+/// lesser of two places: it is left as it is.
+static std::optional<Side> getOpenSide(AffineForOp loop, int64_t offset,
+                                       AffineForOp root, AffineForOp fillLoop) {
+  if (!loop || !countsFromZero(loop) || offset < 0 ||
+      loop.getUpperBoundMap().getNumResults() != 1 ||
+      fillLoop.getUpperBoundMap().getNumResults() != 1)
+    return std::nullopt;
+  DominanceInfo dominance(root->getParentOp());
+  for (Value operand : loop.getUpperBoundOperands())
+    if (!dominance.properlyDominates(operand, root))
+      return std::nullopt;
+  return Side{false, offset, 0, loop};
+}
+
 /// A result that is a variable and a constant, or a constant alone.
 static bool splitIndex(AffineExpr expr, const AffineValueMap &map,
                        AffineForOp &loop, int64_t &offset) {
@@ -200,8 +220,17 @@ static SmallVector<Side, 6> findBox(const Fill &fill, AffineForOp nest,
       unbounded.insert(loop);
       continue;
     }
+    if (type.isDynamicDim(d)) {
+      std::optional<Side> side =
+          getOpenSide(loop, offset, fill.loops.front(), fillLoop);
+      if (!side)
+        return {};
+      box[i] = *side;
+      unbounded.insert(loop);
+      continue;
+    }
     std::optional<Side> side = getSide(loop, offset);
-    if (!side || type.isDynamicDim(d))
+    if (!side)
       return {};
     side->low = std::max<int64_t>(side->low, 0);
     side->high = std::min(side->high, type.getDimSize(d));
@@ -244,23 +273,29 @@ static SmallVector<int64_t> getKnownSizes(MemRefType type) {
   });
 }
 
-/// Cache lines of what a box leaves to fill.
+/// Cache lines of what a box leaves to fill; behind the end of a loop that is
+/// not known, as much as in front of it.
 static double countBorder(const Fill &fill, ArrayRef<Side> box) {
   SmallVector<int64_t> sizes = getKnownSizes(fill.type), counts(sizes);
   double bytes = *getElementBytes(fill.type.getElementType()), border = 0;
   for (auto [side, d] : llvm::zip_equal(box, fill.dimOf)) {
     if (side.isWhole)
       continue;
-    for (int64_t count : {side.low, sizes[d] - side.high}) {
+    for (int64_t count :
+         {side.low, side.loop ? side.low : sizes[d] - side.high}) {
       counts[d] = count;
       border += count ? countLines(counts, sizes, bytes) : 0;
     }
-    counts[d] = side.high - side.low;
+    counts[d] = side.loop ? 1 : side.high - side.low;
   }
   return border;
 }
 
 static bool isWorthIt(const Decision &decision) {
+  // How much is left is not known, but that it is less.
+  if (llvm::any_of(decision.box,
+                   [](const Side &side) { return side.loop && !side.isWhole; }))
+    return true;
   MemRefType type = decision.fill.type;
   SmallVector<int64_t> sizes = getKnownSizes(type);
   double bytes = *getElementBytes(type.getElementType()), all = bytes;
@@ -274,30 +309,87 @@ static bool isWorthIt(const Decision &decision) {
 // Transform
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Both ends of a part of a dimension, in affine form.
+struct Bound {
+  AffineMap map;
+  SmallVector<Value> operands;
+};
+} // namespace
+
+static Bound getConstantBound(int64_t value, MLIRContext *context) {
+  return {AffineMap::getConstantMap(value, context), {}};
+}
+
+/// Where a side that a loop ends ends.
+static Bound getEnd(const Side &side) {
+  AffineForOp loop = side.loop;
+  AffineMap map = loop.getUpperBoundMap();
+  return {AffineMap::get(map.getNumDims(), map.getNumSymbols(),
+                         map.getResult(0) + side.low),
+          SmallVector<Value>(loop.getUpperBoundOperands())};
+}
+
+/// Both bounds: the greater where they begin a part, the lesser where they end
+/// one.
+static Bound join(const Bound &a, const Bound &b) {
+  unsigned dims = a.map.getNumDims(), symbols = a.map.getNumSymbols();
+  AffineMap other = b.map.shiftDims(dims).shiftSymbols(symbols);
+  SmallVector<AffineExpr> results(a.map.getResults());
+  llvm::append_range(results, other.getResults());
+  ArrayRef<Value> first(a.operands), second(b.operands);
+  SmallVector<Value> operands(first.take_front(dims));
+  llvm::append_range(operands, second.take_front(b.map.getNumDims()));
+  llvm::append_range(operands, first.drop_front(dims));
+  llvm::append_range(operands, second.drop_front(b.map.getNumDims()));
+  AffineMap map =
+      AffineMap::get(dims + b.map.getNumDims(), symbols + b.map.getNumSymbols(),
+                     results, a.map.getContext());
+  canonicalizeMapAndOperands(&map, &operands);
+  return {map, operands};
+}
+
 /// One nest for what lies below and above the box in each dimension, within the
-/// box in those before.
+/// box in those before. Where a loop that ends a side does not run, what lies
+/// above begins at 0, or below its beginning: all is filled, some of it twice.
 static void fillBorder(const Decision &decision) {
   AffineForOp root = decision.fill.loops.front();
   OpBuilder builder(root);
+  MLIRContext *context = root.getContext();
   MemRefType type = decision.fill.type;
-  auto emit = [&](unsigned at, int64_t low, int64_t high) {
-    if (low >= high)
-      return;
+  auto constant = [&](int64_t value) {
+    return getConstantBound(value, context);
+  };
+  auto getAll = [&](unsigned i) -> Bound {
+    AffineForOp loop = decision.fill.loops[i];
+    return {loop.getUpperBoundMap(),
+            SmallVector<Value>(loop.getUpperBoundOperands())};
+  };
+  auto emit = [&](unsigned at, const Bound &low, const Bound &high) {
     auto copy = cast<AffineForOp>(builder.clone(*root));
     SmallVector<AffineForOp, 6> loops = getPerfectBand(copy);
+    auto set = [&](unsigned i, const Bound &from, const Bound &to) {
+      loops[i].setLowerBound(from.operands, from.map);
+      loops[i].setUpperBound(to.operands, to.map);
+    };
     for (unsigned i = 0; i < at; ++i)
-      if (!decision.box[i].isWhole) {
-        loops[i].setConstantLowerBound(decision.box[i].low);
-        loops[i].setConstantUpperBound(decision.box[i].high);
-      }
-    loops[at].setConstantLowerBound(low);
-    loops[at].setConstantUpperBound(high);
+      if (const Side &side = decision.box[i]; !side.isWhole)
+        set(i, constant(side.low),
+            side.loop ? join(getEnd(side), getAll(i)) : constant(side.high));
+    set(at, low, high);
   };
   for (auto [i, side] : llvm::enumerate(decision.box)) {
     if (side.isWhole)
       continue;
-    emit(i, 0, side.low);
-    emit(i, side.high, type.getDimSize(decision.fill.dimOf[i]));
+    Bound all = getAll(i);
+    if (side.low > 0)
+      emit(i, constant(0),
+           side.loop ? join(all, constant(side.low)) : constant(side.low));
+    if (side.loop)
+      emit(i, join(getEnd(side), constant(0)), all);
+    else if (int64_t size = type.getDimSize(decision.fill.dimOf[i]);
+             side.high < size)
+      emit(i, constant(side.high), constant(size));
   }
   root.erase();
 }

@@ -1,6 +1,7 @@
 // Properties: fills stay, with a remark, where the next nest reads the buffer
 // (@read), may not store (@asked, @stepped, @empty), where the box is small
-// (@small) or so is the buffer (@little). What is not a fill gets no remark: one
+// (@small) or so is the buffer (@little), and where its end is computed behind the
+// fill (@late). What is not a fill gets no remark: one
 // of an argument that is no result (@seen), of a part (@part), of values that
 // move (@moving).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -189,6 +190,29 @@ func.func @moving(%x: memref<4096xf32>, %r: memref<4096xf32> {polynest.result}) 
   affine.for %i = 0 to 4096 {
     %0 = affine.load %p[%i] : memref<4096xf32>
     affine.store %0, %r[%i] : memref<4096xf32>
+  }
+  return
+}
+
+// Where the box ends is not known in front of the fill.
+// CHECK-LABEL: func @late
+//       CHECK: affine.for %{{.+}} = 0 to %{{.+}} {
+//       CHECK:   affine.store %cst
+//       CHECK: memref.load
+//       CHECK: return
+//      REMARK: [Missed]
+// REMARK-SAME: the next nests overwrite no box of known bounds
+func.func @late(%x: memref<?xf32>, %k: memref<1xindex>, %r: memref<?xf32> {polynest.result}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %m = memref.dim %r, %c0 : memref<?xf32>
+  affine.for %i = 0 to %m {
+    affine.store %zero, %r[%i] : memref<?xf32>
+  }
+  %n = memref.load %k[%c0] : memref<1xindex>
+  affine.for %i = 0 to %n {
+    %a = affine.load %x[%i] : memref<?xf32>
+    affine.store %a, %r[%i + 2] : memref<?xf32>
   }
   return
 }

@@ -5,10 +5,16 @@
 // as a whole (@batch). Fills that are overwritten as a whole go (@all). Boxes
 // are cut off at the end of the buffer (@strided). Results are filled so, too
 // (@result). Of several nests that overwrite boxes, with nests between that store
-// no box, the largest box is left out (@pieces). A second run changes nothing.
+// no box, the largest box is left out (@pieces). In dimensions of unknown size the
+// loop that overwrites says where the border begins (@open). A second run changes
+// nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-trim-fills))' | diff %t.once -
+
+// CHECK-DAG: #[[$LOW:.+]] = affine_map<()[s0] -> (s0, 2)>
+// CHECK-DAG: #[[$END:.+]] = affine_map<()[s0] -> (s0 + 2, 0)>
+// CHECK-DAG: #[[$BOX:.+]] = affine_map<()[s0, s1] -> (s0 + 2, s1)>
 
 // CHECK-LABEL: func @image
 //       CHECK: %[[P:.+]] = memref.alloc() : memref<32x40x8xf32>
@@ -291,6 +297,36 @@ func.func @pieces(%x: memref<62x8xf32>, %r: memref<64x64x8xf32> {polynest.result
         %0 = affine.load %p[%i, %j, %c] : memref<64x64x8xf32>
         affine.store %0, %r[%i, %j, %c] : memref<64x64x8xf32>
       }
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @open
+//       CHECK: %[[N:.+]] = memref.dim %{{.+}}, %c0
+//       CHECK: %[[M:.+]] = memref.dim %{{.+}}, %c0
+//       CHECK: affine.for %{{.+}} = 0 to min #[[$LOW]]()[%[[M]]] {
+//       CHECK:   affine.for %{{.+}} = 0 to 8 {
+//       CHECK: affine.for %{{.+}} = max #[[$END]]()[%[[N]]] to %[[M]] {
+//       CHECK:   affine.for %{{.+}} = 0 to 8 {
+//       CHECK: affine.for %{{.+}} = 2 to min #[[$BOX]]()[%[[N]], %[[M]]] {
+//       CHECK:   affine.for %{{.+}} = 7 to 8 {
+//       CHECK: affine.for %{{.+}} = 0 to %[[N]] {
+//       CHECK:   affine.for %{{.+}} = 0 to 7 {
+func.func @open(%x: memref<?x7xf32>, %r: memref<?x8xf32> {polynest.result}) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x7xf32>
+  %m = memref.dim %r, %c0 : memref<?x8xf32>
+  affine.for %i = 0 to %m {
+    affine.for %j = 0 to 8 {
+      affine.store %zero, %r[%i, %j] : memref<?x8xf32>
+    }
+  }
+  affine.for %i = 0 to %n {
+    affine.for %j = 0 to 7 {
+      %a = affine.load %x[%i, %j] : memref<?x7xf32>
+      affine.store %a, %r[%i + 2, %j] : memref<?x8xf32>
     }
   }
   return
