@@ -58,19 +58,34 @@ static LogicalResult matchCarriedBand(AffineForOp outermost,
         return failure();
     loop = inner;
   }
+  if (nest.reductionLoops.size() == 1)
+    nest.searches = findSearches(loop);
   SmallVector<Reduction, 2> reductions = carriedReductions(loop);
-  if (reductions.size() != count)
-    return failure();
   for (unsigned i = 0; i < count; ++i) {
-    if (reductions[i].iterArg != i)
+    Accumulator accumulator{arith::AtomicRMWKind::assign,
+                            nullptr,
+                            0,
+                            Value(),
+                            outermost.getInits()[i],
+                            outermost.getResult(i)};
+    for (const Search &search : nest.searches)
+      if (i == search.value || i == search.place)
+        accumulator.value = i == search.value ? search.candidate : search.index;
+    for (const Reduction &reduction : reductions) {
+      if (accumulator.value || reduction.iterArg != i)
+        continue;
+      std::optional<unsigned> place =
+          findPlace(reduction, loop.getRegionIterArgs()[i]);
+      if (!place)
+        return failure();
+      accumulator.kind = reduction.kind;
+      accumulator.combiner = reduction.combiner;
+      accumulator.place = *place;
+      accumulator.value = reduction.value;
+    }
+    if (!accumulator.value)
       return failure();
-    std::optional<unsigned> place =
-        findPlace(reductions[i], loop.getRegionIterArgs()[i]);
-    if (!place)
-      return failure();
-    nest.accumulators.push_back(
-        {reductions[i].kind, reductions[i].combiner, *place,
-         reductions[i].value, outermost.getInits()[i], outermost.getResult(i)});
+    nest.accumulators.push_back(accumulator);
   }
   return success();
 }

@@ -9,12 +9,14 @@
 //     in memory  loops of both kinds in any order around  S[..] = S[..] op v,
 //                for one S or several, and around stores that all loops move
 // Accumulators are combined once an iteration, each with an operation that is
-// associative and commutative. The form is recognized; whether the parallel
-// loops are parallel, and whether iterations may store in another order, is the
-// caller's to ask (DependenceAnalysis).
+// associative and commutative, or are the value and the place of a search
+// (Analysis/Search.h), which one loop carries. The form is recognized; whether
+// the parallel loops are parallel, and whether iterations may store in another
+// order, is the caller's to ask (DependenceAnalysis).
 #ifndef POLYNEST_ANALYSIS_REDUCTIONNEST_H
 #define POLYNEST_ANALYSIS_REDUCTIONNEST_H
 
+#include "Analysis/Search.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallVector.h"
@@ -25,7 +27,8 @@ namespace polynest {
 
 struct Accumulator {
   mlir::arith::AtomicRMWKind kind;
-  /// What combines, and which of its operands holds the accumulator.
+  /// What combines, and which of its operands holds the accumulator; null for
+  /// the value and the place of a search.
   mlir::Operation *combiner;
   unsigned place;
   /// The value combined.
@@ -42,6 +45,8 @@ struct ReductionNest {
   llvm::SmallVector<mlir::affine::AffineForOp, 4> parallelLoops;
   llvm::SmallVector<mlir::affine::AffineForOp, 4> reductionLoops;
   llvm::SmallVector<Accumulator, 2> accumulators;
+  /// Their values and places are accumulators of these numbers.
+  llvm::SmallVector<Search, 1> searches;
   /// The condition around the code in the innermost parallel loop, or null.
   mlir::affine::AffineIfOp guard;
   /// Reductions are carried through memory.

@@ -89,6 +89,8 @@ static StringRef sortLoops(Decision &decision) {
   ReductionNest &nest = decision.nest;
   if (!nest.stores.empty())
     return "elements are stored besides";
+  if (!nest.searches.empty())
+    return "places are found besides";
   AffineForOp last = nest.reductionLoops.back();
   SmallVector<Access, 8> loads;
   for (Operation *op : nest.slice)

@@ -470,7 +470,8 @@ def TrackPlaces : Pass<"polynest-track-places", "mlir::func::FuncOp"> {
     Where a loop carries the maximum or minimum of some values, and a later loop over
     the same values the first or last place at which they equal it, the first loop
     carries the place, too, in 32 bits where places fit, and the later one goes.
-    `polynest-vectorize-nests` and `polynest-split-reductions` take both together:
+    `polynest-vectorize-nests`, `polynest-stream-reductions` and
+    `polynest-split-reductions` take both together:
     of what two lanes or parts found the better value is taken, of equals the first
     place or the last.
 
@@ -478,6 +479,9 @@ def TrackPlaces : Pass<"polynest-track-places", "mlir::func::FuncOp"> {
              p = MAX   for j { p = min(p, x[j] == m || isnan(x[j]) ? j : N) }`
     After:  `m = -inf, p = 0  for j { t = x[j] ugt m && m ord m
                                       m = t ? x[j] : m   p = t ? j : p }`
+
+    Along other axes than the last, where two nests combine rows in memory that other
+    nests fill, these become one first, with the loop that reduces innermost.
 
     Legal if both loops run over the same iterations and compute the same values,
     which nothing writes in between; the condition holds, by its truth table over all

@@ -126,7 +126,7 @@ static Operation *getProduct(const Accumulator &accumulator) {
   Type type = accumulator.getType();
   auto product = accumulator.value.getDefiningOp<arith::MulFOp>();
   return product && product->hasOneUse() &&
-                 isa<arith::AddFOp>(accumulator.combiner) &&
+                 isa_and_nonnull<arith::AddFOp>(accumulator.combiner) &&
                  (type.isF32() || type.isF64())
              ? product.getOperation()
              : nullptr;
@@ -330,6 +330,7 @@ private:
   Value identity(const Accumulator &accumulator);
   Value combine(const Accumulator &accumulator, Value sum,
                 ArrayRef<IRMapping> values);
+  Found search(const Search &search, ArrayRef<IRMapping> values);
 
   void emitInit();
   void emitDepth();
@@ -704,6 +705,18 @@ Value Emitter::combine(const Accumulator &accumulator, Value sum,
   return builder.clone(*accumulator.combiner, mapping)->getResult(0);
 }
 
+/// What is found in a group of values: halves are searched apart, and of equals
+/// the one that is in front is in front.
+Found Emitter::search(const Search &search, ArrayRef<IRMapping> values) {
+  if (values.size() == 1)
+    return {values.front().lookupOrDefault(search.candidate),
+            values.front().lookupOrDefault(search.index)};
+  size_t half = llvm::PowerOf2Ceil(values.size()) / 2;
+  Found first = this->search(search, values.take_front(half));
+  Found second = this->search(search, values.drop_front(half));
+  return emitNext(builder, loc, search, first, second);
+}
+
 void Emitter::emitInit() {
   OpBuilder::InsertionGuard guard(builder);
   openRows();
@@ -806,18 +819,27 @@ void Emitter::emitRows(int64_t count, int64_t jam) {
   if (plan.prefetch)
     prefetch(count);
   cloneThose(/*ofColumns=*/true);
-  SmallVector<Value> sums;
+  size_t numSums = nest.accumulators.size();
+  SmallVector<Value> sums(jam * numSums);
   for (int64_t r = 0; r < jam; ++r) {
     if (row)
       positions[row] = add(firstRow, constant(r));
     for (auto [i, accumulator] : llvm::enumerate(nest.accumulators))
-      sums.push_back(combine(accumulator, loadSum(i), own[r]));
+      if (accumulator.combiner)
+        sums[r * numSums + i] = combine(accumulator, loadSum(i), own[r]);
+    for (const Search &search : nest.searches) {
+      Found found = emitNext(builder, loc, search,
+                             {loadSum(search.value), loadSum(search.place)},
+                             this->search(search, own[r]));
+      sums[r * numSums + search.value] = found.value;
+      sums[r * numSums + search.place] = found.place;
+    }
   }
   for (int64_t r = 0; r < jam; ++r) {
     if (row)
       positions[row] = add(firstRow, constant(r));
-    for (unsigned i = 0; i < nest.accumulators.size(); ++i)
-      storeSum(i, sums[r * nest.accumulators.size() + i]);
+    for (unsigned i = 0; i < numSums; ++i)
+      storeSum(i, sums[r * numSums + i]);
   }
   for (AffineForOp loop : decision.columns)
     points.erase(loop);
@@ -1082,10 +1104,18 @@ void Emitter::emitFinish() {
         OpBuilder::InsertionGuard inside(builder);
         builder.setInsertionPointToEnd(inner.getInsertionBlock());
         part = iv;
-        SmallVector<Value> next;
+        SmallVector<Value> next(nest.accumulators.size());
         for (auto [i, accumulator] : llvm::enumerate(nest.accumulators))
-          next.push_back(arith::getReductionOp(accumulator.kind, builder, loc,
-                                               sums[i], loadSum(i)));
+          if (accumulator.combiner)
+            next[i] = arith::getReductionOp(accumulator.kind, builder, loc,
+                                            sums[i], loadSum(i));
+        for (const Search &search : nest.searches) {
+          Found found = emitNext(
+              builder, loc, search, {sums[search.value], sums[search.place]},
+              {loadSum(search.value), loadSum(search.place)});
+          next[search.value] = found.value;
+          next[search.place] = found.place;
+        }
         AffineYieldOp::create(builder, loc, next);
       });
   loop->setAttr(kStreamed, builder.getUnitAttr());

@@ -5,7 +5,10 @@
 // one over the same values the first place, or the last, at which they equal
 // it, as PyTorch's argmax and max along a dimension become, the first loop
 // carries the place too. The value is carried by the same comparison where
-// nothing else uses it.
+// nothing else uses it. Along other axes than the last, where both are combined
+// row by row in memory, the nests are one first, with the loop that reduces
+// innermost (Transforms/PlaceNests.h); polynest-stream-reductions reads rows as
+// they lie again.
 // Legal when: both loops run over the same iterations and compute the same
 // values, which nothing writes in between; the condition holds for just those
 // values that equal the extreme, NaN beside NaN (by its truth table); places
@@ -27,6 +30,7 @@
 #include "Support/EraseDead.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
+#include "Transforms/PlaceNests.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -439,6 +443,7 @@ static void track(const PlaceLoop &found) {
 namespace {
 struct TrackPlacesPass : impl::TrackPlacesBase<TrackPlacesPass> {
   void runOnOperation() override {
+    trackAcross();
     SmallVector<AffineForOp> loops;
     getOperation().walk([&](AffineForOp loop) {
       if (loop.getNumResults() == 1)
@@ -455,11 +460,44 @@ struct TrackPlacesPass : impl::TrackPlacesBase<TrackPlacesPass> {
         }
         continue;
       }
-      ++numApplied;
-      remark(RemarkKind::Applied, loop.getLoc(), passName,
-             "the loop that finds an extreme finds its place")
-          << arg("bits", found.isNarrow ? 32 : 64);
-      track(found);
+      apply(found);
+    }
+  }
+
+  void apply(const PlaceLoop &found) {
+    ++numApplied;
+    remark(RemarkKind::Applied, AffineForOp(found.loop).getLoc(), passName,
+           "the loop that finds an extreme finds its place")
+        << arg("bits", found.isNarrow ? 32 : 64);
+    track(found);
+  }
+
+  /// Nests that combine rows in memory.
+  void trackAcross() {
+    SmallVector<AffineForOp> roots;
+    for (Block &block : getOperation().getBody())
+      llvm::append_range(roots, block.getOps<AffineForOp>());
+    DependenceAnalysis dependences;
+    for (AffineForOp root : roots) {
+      if (getPerfectChild(root) == nullptr)
+        continue;
+      CarriedPlaces carried = carryPlaces(root, dependences);
+      if (!carried.root)
+        continue;
+      PlaceLoop found;
+      found.loop = carried.places;
+      if (const char *why = match(found)) {
+        ++numDeclined;
+        remark(RemarkKind::Declined, root.getLoc(), passName,
+               *why ? why : "the condition does not ask for an extreme");
+        carried.root.erase();
+        dependences.invalidate();
+        continue;
+      }
+      apply(found);
+      for (AffineForOp nest : carried.replaced)
+        nest.erase();
+      dependences.invalidate();
     }
   }
 };

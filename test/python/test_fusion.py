@@ -732,6 +732,35 @@ def test_statistics_of_columns(name):
     check_close(lambda x: run(x.movedim(1, 0)), torch.randn(5, 130, 77))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16,
+                                   torch.int32, torch.int64])
+def test_places_along_other_axes(dtype):
+    """Extremes and their first places, NaN before all numbers, in one loop over
+    rows, whose groups and parts are searched apart."""
+    runs = [lambda x, d: x.argmax(d), lambda x, d: tuple(x.min(d))]
+    shapes = [((1, 7), 0), ((7, 1), 0), ((70, 5), 0), ((300, 67), 0),
+              ((1000, 333), 0), ((3000, 257), 0), ((5, 200, 77), 1)]
+    for run in runs:
+        for shape, axis in shapes:
+            program = compiled(lambda x: run(x, axis))
+            x = numbers(*shape, edges=False).mul(3).round().to(dtype)
+            edges = x.clone()
+            if dtype.is_floating_point:
+                edges.view(-1)[::29] = -torch.inf
+                edges.view(-1)[::31] = torch.nan
+                edges[..., -1] = -torch.inf
+            for y in (x, edges):
+                for got, want in zip(tensors(program(y)), tensors(run(y, axis))):
+                    assert got.dtype == want.dtype
+                    torch.testing.assert_close(got, want, rtol=0, atol=0,
+                                               equal_nan=True)
+    x = numbers(130, 77, edges=True)
+    for run in runs:
+        got = compiled(lambda x: run(x, 0), dynamic=True)(x)
+        for a, b in zip(tensors(got), tensors(run(x, 0))):
+            torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+
+
 def check_close(run, x, **options):
     got = compiled(run, **options)(x)
     torch.testing.assert_close(got, run(x), rtol=3e-5, atol=3e-5, equal_nan=True)
