@@ -28,6 +28,7 @@ typedef enum pn_number {
   NUMBER_CACHE_SIZE,
   NUMBER_FREQUENCY,
   NUMBER_STREAM_THRESHOLD,
+  NUMBER_SHARED_SIZE,
   NUMBER_COUNT
 } pn_number_t;
 
@@ -44,6 +45,7 @@ static const char *const number_options[NUMBER_COUNT] = {
     [NUMBER_CACHE_SIZE] = "cache-size-kib",
     [NUMBER_FREQUENCY] = "frequency-mhz",
     [NUMBER_STREAM_THRESHOLD] = "threshold-kib",
+    [NUMBER_SHARED_SIZE] = "shared-size-kib",
 };
 
 #define TAKES(number) (1u << (NUMBER_##number))
@@ -113,6 +115,8 @@ static int64_t number_of(const pn_target_info_t *target, pn_number_t number) {
     return target->frequency_mhz > 0 ? target->frequency_mhz : -1;
   case NUMBER_STREAM_THRESHOLD:
     return pn_model_stream_threshold_kib(target);
+  case NUMBER_SHARED_SIZE:
+    return (int64_t)target->usable_llc_kib_per_core * target->cores;
   case NUMBER_COUNT:
     break;
   }
@@ -362,6 +366,11 @@ static const pn_pass_row_t s3_rows[] = {
      .anchor = ON_FUNC,
      .is_optimization = true},
     {.flag = "polynest-trim-fills", .anchor = ON_FUNC, .is_optimization = true},
+    {.flag = "polynest-fuse-blocks",
+     .anchor = ON_FUNC,
+     .fixed_options = "iterations=true",
+     .numbers = TAKES(CACHE_SIZE) | TAKES(SHARED_SIZE) | TAKES(CORES),
+     .is_optimization = true},
     {.flag = "polynest-block-contractions",
      .anchor = ON_FUNC,
      .numbers = TAKES(VECTOR_WIDTH) | TAKES_FMA_UNITS | TAKES(LOAD_PORTS) |

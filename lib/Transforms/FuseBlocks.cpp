@@ -7,7 +7,9 @@
 // keeps its own loop over the rows of a block, so that contractions still have
 // rows to reuse their operands for; buffers shrink to the rows of one block.
 // What is left of a loop that blocks do not divide follows as a block of its
-// own.
+// own. With `iterations`, behind the choice of layouts, a block is one
+// iteration of all common loops, such as an image of a batch, through
+// convolutions, the fills of padded images and what else uses the buffers.
 // Legal when: the common loops are parallel in every nest, and accesses that
 // may meet name them so that they meet in equal iterations only: then they meet
 // within one block, where order is as before. What stands between the nests may
@@ -21,8 +23,13 @@
 // not outgrow it many times, its traffic is more than that of the operands that
 // blocks read more often than nests that stand alone, for which an unknown
 // number of rows counts as few, and there are blocks for a few cores; other
-// sizes that are not known are taken for large ones.
-// Limits: loops from 0 by steps of 1, as often in each iteration around them.
+// sizes that are not known are taken for large ones. Iterations: a contraction
+// is among the nests and keeps all its rows and columns, the buffers outgrow
+// one core's share of the last cache and what one iteration touches of them
+// does not, each nest reads much more from the others than it would read again
+// of operands, and all cores have iterations to run.
+// Limits: loops from 0 by steps of 1, as often in each iteration around them;
+// iterations of a known number, and buffers of known sizes.
 // Cost: linear in nodes and edges, quadratic in the nests of one chain.
 //===----------------------------------------------------------------------===//
 
@@ -76,8 +83,21 @@ static constexpr uint64_t mostOverflow = 16;
 static constexpr uint64_t fewestBuffers = 4;
 /// Merged iterations that may run at once.
 static constexpr uint64_t leastIterations = 4;
+/// How much longer the last of them may keep some cores without work.
+static constexpr double mostIdle = 1.25;
+/// One of which more fit one core's cache is too little to begin each nest for.
+static constexpr uint64_t fewestIterations = 16;
+/// How much more than of its operands each iteration of a nest reads from other
+/// nests: large weights are better read for many images at once. ConvNeXt-T at
+/// batch 8 took 1.04 of the time where half was enough.
+static constexpr uint64_t operandShare = 4;
 
 namespace {
+/// One core's own cache, what programs get of the last one, and who shares it.
+struct CacheSizes {
+  uint64_t coreBytes, sharedBytes, cores;
+};
+
 /// A private buffer, and in which index each common loop stands.
 struct SharedBuffer {
   memref::AllocOp alloc;
@@ -97,12 +117,20 @@ struct Chain {
   SmallVector<SharedBuffer, 4> buffers;
   /// Rows of a block; all of them where the last common loop is not cut, which
   /// one that runs an unknown number of times always is.
-  int64_t rows = 0;
+  int64_t rows = 1;
   std::optional<int64_t> trips;
+  /// A block is one iteration of all common loops, such as an image, in which
+  /// nests keep rows and columns of their own.
+  bool isIteration = false;
 
-  bool isCut() const { return !trips || rows < *trips; }
+  bool isCut() const { return !isIteration && (!trips || rows < *trips); }
   /// Loops that are merged as they are.
-  unsigned outerLoops() const { return isCut() ? depth : depth - 1; }
+  unsigned outerLoops() const {
+    return isIteration || isCut() ? depth : depth - 1;
+  }
+  /// Loops that products must be able to spare: blocks of rows leave them some
+  /// iterations of the last.
+  unsigned takenLoops() const { return isIteration ? depth + 1 : depth; }
 };
 } // namespace
 
@@ -117,11 +145,12 @@ static bool isPlainLoop(AffineForOp loop, AffineForOp root) {
          (getSmallTripCount(loop) || hasPlainTrips(loop, root));
 }
 
+/// Not what is to run once, when constants are bound.
 static bool canTakePart(const NestNode &node) {
   return !node.isOpaque && !node.touchesAll && node.op->getNumResults() == 0 &&
          !node.band.empty() &&
          isPlainLoop(node.band.front(), node.band.front()) &&
-         !llvm::all_of(node.reads, isConstantInput);
+         (node.reads.empty() || !llvm::all_of(node.reads, isConstantInput));
 }
 
 /// A buffer that this function makes, once.
@@ -158,7 +187,9 @@ static const char *whyNotTogether(Nest &producer, Nest &consumer,
 }
 
 /// The most common loops at which the two may run together, zero for none.
-static unsigned findDepth(Nest &producer, Nest &consumer, const char *&why) {
+/// Products keep `spare` iterations of loops beyond.
+static unsigned findDepth(Nest &producer, Nest &consumer, unsigned spare,
+                          const char *&why) {
   unsigned most =
       std::min({countEqualLoops(producer, consumer), producer.getNumParallel(),
                 consumer.getNumParallel()});
@@ -168,7 +199,8 @@ static unsigned findDepth(Nest &producer, Nest &consumer, const char *&why) {
             ArrayRef(consumer.band).take_front(depth),
             [&](AffineForOp loop) { return isPlainLoop(loop, consumer.root); }))
       continue;
-    if (!producer.keepsTiles(depth) || !consumer.keepsTiles(depth)) {
+    if (!producer.keepsTiles(depth + spare) ||
+        !consumer.keepsTiles(depth + spare)) {
       why = "a contraction would lose its loops";
       continue;
     }
@@ -428,11 +460,68 @@ static bool hidesColumns(Nest &nest, unsigned depth) {
   return result.wasInterrupted();
 }
 
+static bool hasContraction(Chain &chain) {
+  return llvm::any_of(chain.nests, [](Nest &nest) {
+    return nest.getContraction().has_value();
+  });
+}
+
+/// Bytes of the chain's buffers that the nest touches in one iteration.
+static uint64_t countTouched(const Chain &chain, const Nest &nest) {
+  uint64_t bytes = 0;
+  for (const SharedBuffer &buffer : chain.buffers)
+    if (llvm::any_of(nest.accesses, [&](const Access &access) {
+          return access.base == memref::AllocOp(buffer.alloc).getResult();
+        }))
+      bytes = saturatingAdd(bytes, buffer.rowBytes);
+  return bytes;
+}
+
+/// Why a chain should not run one iteration of its common loops at a time, or
+/// null.
+static const char *judgeIterations(Chain &chain, const CacheSizes &sizes) {
+  if (!hasContraction(chain))
+    return "no contraction is among the nests";
+  uint64_t rowBytes = 0, most = 0, iterations = 1;
+  for (AffineForOp loop :
+       ArrayRef(chain.nests.front().band).take_front(chain.depth)) {
+    std::optional<uint64_t> trips = getTripCount(loop);
+    if (!trips)
+      return "an unknown number of iterations may be few";
+    iterations = saturatingMultiply(iterations, *trips);
+  }
+  for (const SharedBuffer &buffer : chain.buffers) {
+    if (!memref::AllocOp(buffer.alloc).getType().hasStaticShape())
+      return "the size of a buffer is not known";
+    rowBytes = saturatingAdd(rowBytes, buffer.rowBytes);
+  }
+  for (const Nest &nest : chain.nests)
+    most = std::max(most, countTouched(chain, nest));
+  if (rowBytes == 0)
+    return "no buffer would shrink";
+  if (saturatingMultiply(rowBytes, iterations) <=
+      sizes.sharedBytes / sizes.cores)
+    return "the buffers fit one core's share of the last cache";
+  uint64_t rounds = llvm::divideCeil(iterations, sizes.cores);
+  if (iterations < leastIterations ||
+      double(rounds * sizes.cores) > mostIdle * double(iterations))
+    return "too few parallel iterations would be left";
+  if (most < sizes.coreBytes / fewestIterations)
+    return "one iteration takes little of one core's cache";
+  if (most > sizes.sharedBytes / sizes.cores)
+    return "one iteration outgrows the caches, too";
+  bool isKnown = true;
+  uint64_t operands = 0;
+  for (const SharedRead &read : findSharedReads(chain, isKnown))
+    operands = saturatingAdd(operands, read.bytes);
+  if (operands > saturatingMultiply(rowBytes, 2))
+    return "operands read by each iteration are larger than the buffers";
+  return nullptr;
+}
+
 /// Chooses the rows of a block; why the chain should stay apart, or null.
-static const char *judge(Chain &chain, uint64_t cacheBytes) {
-  if (llvm::none_of(chain.nests, [](Nest &nest) {
-        return nest.getContraction().has_value();
-      }))
+static const char *judgeRows(Chain &chain, uint64_t cacheBytes) {
+  if (!hasContraction(chain))
     return "no contraction is among the nests";
   uint64_t rowBytes = 0, rowTraffic = 0;
   for (auto [i, buffer] : llvm::enumerate(chain.buffers)) {
@@ -571,9 +660,12 @@ static MemRefType getBlockType(const SharedBuffer &buffer, const Chain &chain) {
     const auto *it = llvm::find(buffer.indexOf, unsigned(d));
     if (it == buffer.indexOf.end())
       shape.push_back(type.getDimSize(d));
-    else if (it == std::prev(buffer.indexOf.end()))
+    else if (it == std::prev(buffer.indexOf.end()) && !chain.isIteration)
       shape.push_back(chain.isCut() ? chain.rows : type.getDimSize(d));
   }
+  if (chain.isIteration)
+    return MemRefType::get(shape, type.getElementType(), AffineMap(),
+                           type.getMemorySpace());
   std::optional<int64_t> bytes = getElementBytes(type.getElementType());
   int64_t last = type.getRank() - 1;
   if (bytes && !type.isDynamicDim(last) &&
@@ -598,24 +690,27 @@ static SmallVector<Value> getBlockSizes(const SharedBuffer &buffer) {
 }
 
 /// Has the nests in `body` use a buffer of one block.
-static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body) {
+static void shrinkBuffer(SharedBuffer &buffer, Value small, Block *body,
+                         bool isIteration) {
   Builder builder(small.getContext());
   for (Operation *user : llvm::make_early_inc_range(buffer.alloc->getUsers())) {
-    auto rows = cast<AffineForOp>(body->findAncestorOpInBlock(*user));
     auto [map, operands] = getPlace(user);
     // The row takes a new variable, in front of the symbols.
-    unsigned dims = map.getNumDims();
+    unsigned dims = map.getNumDims(), added = 0;
     SmallVector<AffineExpr> results;
     for (auto [d, result] : llvm::enumerate(map.getResults())) {
       const auto *it = llvm::find(buffer.indexOf, unsigned(d));
       if (it == buffer.indexOf.end())
         results.push_back(result);
-      else if (it == std::prev(buffer.indexOf.end()))
+      else if (it == std::prev(buffer.indexOf.end()) && !isIteration) {
+        auto rows = cast<AffineForOp>(body->findAncestorOpInBlock(*user));
+        operands.insert(operands.begin() + dims, rows.getInductionVar());
         results.push_back(builder.getAffineDimExpr(dims));
+        added = 1;
+      }
     }
-    operands.insert(operands.begin() + dims, rows.getInductionVar());
     movePlace(user, small,
-              AffineMap::get(dims + 1, map.getNumSymbols(), results,
+              AffineMap::get(dims + added, map.getNumSymbols(), results,
                              builder.getContext()),
               operands);
   }
@@ -669,21 +764,24 @@ static void appendRest(AffineForOp blocks, AffineForOp nest,
 namespace {
 class BlockFuser {
 public:
-  BlockFuser(func::FuncOp function, uint64_t cacheBytes)
-      : graph(function), cacheBytes(cacheBytes) {}
+  BlockFuser(func::FuncOp function, const CacheSizes &sizes, bool isIteration)
+      : graph(function), sizes(sizes), isIteration(isIteration) {}
   void run();
   unsigned applied = 0, declined = 0, shrunk = 0;
 
 private:
   Chain growFrom(NestNode *first);
   bool tryAppend(Chain &chain, NestNode *node);
+  bool isWorthLinking(const Chain &chain, NestNode *node);
+  void appendUsers(Chain &chain, const NestNode *reader);
   void collectBuffers(Chain &chain);
   NestNode *merge(Chain &chain);
   void finish(Chain &chain, NestNode *merged);
   void decline(NestNode *node, const char *why);
 
   NestGraph graph;
-  uint64_t cacheBytes;
+  CacheSizes sizes;
+  bool isIteration;
   /// Erased at the end: the graph still names them.
   SmallVector<memref::AllocOp> unused;
 };
@@ -692,6 +790,14 @@ private:
 void BlockFuser::decline(NestNode *node, const char *why) {
   ++declined;
   remark(RemarkKind::Declined, node->op->getLoc(), passName, why);
+}
+
+/// True if a node of the chain writes `base`, a buffer that may shrink.
+static bool writes(const Chain &chain, Value base) {
+  return getPlainAlloc(base) &&
+         llvm::any_of(chain.nodes, [&](const NestNode *member) {
+           return llvm::is_contained(member->writes, base);
+         });
 }
 
 /// True if the node reads, from a node of the chain, a buffer that may shrink.
@@ -710,14 +816,15 @@ bool BlockFuser::tryAppend(Chain &chain, NestNode *node) {
   Nest nest(*node);
   if (chain.nests.size() == 1) {
     const char *why = nullptr;
-    chain.depth = findDepth(chain.nests.front(), nest, why);
+    chain.depth =
+        findDepth(chain.nests.front(), nest, chain.isIteration ? 1 : 0, why);
     if (chain.depth == 0) {
       if (nest.getContraction() || chain.nests.front().getContraction())
         decline(node, why);
       return false;
     }
   } else {
-    const char *why = nest.keepsTiles(chain.depth)
+    const char *why = nest.keepsTiles(chain.takenLoops())
                           ? nullptr
                           : "a contraction would lose its loops";
     for (Nest &member : chain.nests)
@@ -733,9 +840,51 @@ bool BlockFuser::tryAppend(Chain &chain, NestNode *node) {
   return true;
 }
 
+/// True if what the node reads from the chain outgrows one core's cache, and
+/// each iteration reads much more of it than it reads again of operands.
+bool BlockFuser::isWorthLinking(const Chain &chain, NestNode *node) {
+  Nest nest(*node);
+  unsigned depth = std::max(chain.depth, 1u);
+  if (nest.band.size() < depth)
+    return false;
+  uint64_t iterations = std::max<uint64_t>(1, nest.countTrips(depth));
+  Value last = nest.band[depth - 1].getInductionVar();
+  uint64_t linked = 0, operands = 0;
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (const Access &access : nest.accesses) {
+    auto type = dyn_cast<MemRefType>(access.base.getType());
+    if (access.isWrite || !access.isAffine() || !type ||
+        !seen.insert(access.base).second)
+      continue;
+    if (isInvariantTo(access, last))
+      operands = saturatingAdd(operands, estimateBytes(type));
+    else if (writes(chain, access.base))
+      linked = saturatingAdd(linked, estimateBytes(type));
+  }
+  if (linked > sizes.coreBytes &&
+      saturatingMultiply(operands, operandShare) <= linked / iterations)
+    return true;
+  decline(node, "little is handed over beside operands that are read again");
+  return false;
+}
+
+/// The others that use what `reader` reads from the chain, such as a fill:
+/// buffers shrink if all their users are of it.
+void BlockFuser::appendUsers(Chain &chain, const NestNode *reader) {
+  for (Value base : reader->reads) {
+    if (!writes(chain, base))
+      continue;
+    for (NestNode *user : graph.usersOf(base))
+      if (!llvm::is_contained(chain.nodes, user) && canTakePart(*user) &&
+          chain.nodes.size() < maxMembers)
+        tryAppend(chain, user);
+  }
+}
+
 /// The nests that read what `first`, or those after it, write.
 Chain BlockFuser::growFrom(NestNode *first) {
   Chain chain;
+  chain.isIteration = isIteration;
   chain.nodes.push_back(first);
   chain.nests.emplace_back(*first);
   SmallVector<NestNode *> readers;
@@ -744,8 +893,10 @@ Chain BlockFuser::growFrom(NestNode *first) {
       NestNode *node = graph.getNode(edge.sink);
       if (edge.kind == EdgeKind::Flow && node && canTakePart(*node) &&
           !llvm::is_contained(chain.nodes, node) &&
-          chain.nodes.size() < maxMembers && readsFrom(graph, node, chain))
-        tryAppend(chain, node);
+          chain.nodes.size() < maxMembers && readsFrom(graph, node, chain) &&
+          (!isIteration || isWorthLinking(chain, node)) &&
+          tryAppend(chain, node) && isIteration)
+        appendUsers(chain, chain.nodes.back());
     }
   }
   if (chain.nests.size() < 2)
@@ -756,6 +907,7 @@ Chain BlockFuser::growFrom(NestNode *first) {
   });
   Chain sorted;
   sorted.depth = chain.depth;
+  sorted.isIteration = isIteration;
   for (size_t i : order) {
     sorted.nodes.push_back(chain.nodes[i]);
     sorted.nests.push_back(std::move(chain.nests[i]));
@@ -817,7 +969,8 @@ void BlockFuser::run() {
     if (chain.nests.size() < 2)
       continue;
     collectBuffers(chain);
-    if (const char *why = judge(chain, cacheBytes)) {
+    if (const char *why = isIteration ? judgeIterations(chain, sizes)
+                                      : judgeRows(chain, sizes.coreBytes)) {
       decline(node, why);
       continue;
     }
@@ -825,7 +978,8 @@ void BlockFuser::run() {
     if (!merged)
       continue;
     remark(RemarkKind::Applied, merged->op->getLoc(), passName,
-           "nests run block by block")
+           isIteration ? "nests run iteration by iteration"
+                       : "nests run block by block")
         << arg("nests", chain.nests.size()) << arg("depth", chain.depth)
         << arg("rows", chain.rows);
     finish(chain, merged);
@@ -857,7 +1011,7 @@ void BlockFuser::finish(Chain &chain, NestNode *merged) {
           builder, buffer.alloc.getLoc(), getBlockType(buffer, chain),
           getBlockSizes(buffer), buffer.alloc.getAlignmentAttr());
     }
-    shrinkBuffer(buffer, place, body);
+    shrinkBuffer(buffer, place, body, chain.isIteration);
     unused.push_back(buffer.alloc);
     ++shrunk;
   }
@@ -877,13 +1031,21 @@ struct FuseBlocksPass : impl::FuseBlocksBase<FuseBlocksPass> {
   using FuseBlocksBase::FuseBlocksBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkOption(context, "cache-size-kib", cacheSizeKib, 16, 1048576);
+    if (failed(checkOption(context, "cache-size-kib", cacheSizeKib, 16,
+                           1048576)) ||
+        failed(checkOption(context, "shared-size-kib", sharedSizeKib, 0,
+                           1073741824)))
+      return failure();
+    return checkOption(context, "cores", cores, 1, 65536);
   }
 
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    BlockFuser fuser(getOperation(), uint64_t(cacheSizeKib) * 1024);
+    BlockFuser fuser(getOperation(),
+                     {uint64_t(cacheSizeKib) * 1024,
+                      uint64_t(sharedSizeKib) * 1024, uint64_t(cores)},
+                     iterations);
     fuser.run();
     numApplied += fuser.applied;
     numDeclined += fuser.declined;

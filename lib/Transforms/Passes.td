@@ -650,13 +650,33 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     the cache and no such mask is put on, or blocks would read more again than that
     saves, compared with products that join the rows of several loops; there rows of
     an unknown number count as few. No value changes.
+
+    With `iterations` a block is one iteration of all common loops: an image of a
+    batch, through convolutions and what stands between them, in its layout by
+    then. Each contraction keeps all its rows and columns. Every nest that uses a
+    buffer takes part, such as the fill of a padded image. Declines where the
+    buffers fit one core's share of the last cache (`shared-size-kib` over `cores`),
+    what one iteration touches of them outgrows it or is less than a 16th of
+    `cache-size-kib`, a nest reads less than four times as much from the others as it
+    would read again of operands that stand still (weights), iterations are fewer than
+    4 or leave cores a fifth of the time without work, or a size is not known.
+
+    Before: `for n, .. { T[n,..] = sum X*W }  for n, .. { Y[n,..] = sum T*V }`
+    After:  `for n { for .. { t[..] = sum X*W }  for .. { Y[n,..] = sum t*V } }`
   }];
   let dependentDialects = ["mlir::affine::AffineDialect",
                            "mlir::arith::ArithDialect",
                            "mlir::memref::MemRefDialect"];
   let options = [
     Option<"cacheSizeKib", "cache-size-kib", "int64_t", /*default=*/"512",
-           "One core's second-level cache, 16 to 1048576">
+           "One core's second-level cache, 16 to 1048576">,
+    Option<"iterations", "iterations", "bool", /*default=*/"false",
+           "A block is one iteration of the common loops, such as an image">,
+    Option<"sharedSizeKib", "shared-size-kib", "int64_t", /*default=*/"8192",
+           "What programs get of the last cache, 0 to 1073741824; with "
+           "iterations">,
+    Option<"cores", "cores", "int64_t", /*default=*/"4",
+           "Cores that are to have iterations to run, 1 to 65536">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Nests merged with those before">,
