@@ -898,7 +898,9 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     operand is larger than the cache: what the hardware fetches ahead of a stream
     ends with each page. So does one that reduces rows for later loops along them,
     of operands that no cache holds; of two operands only if it stores
-    them to a buffer.
+    them to a buffer. In front of a loop that reduces such rows for no later one,
+    with 1 to 16 pages each and one behind the other, a place of each page of the
+    row 16 KiB ahead, or of the next, is asked for.
 
     A loop along a row of a matrix that data choose asks for the row that they choose
     in a later iteration of a loop, 4 KiB of rows ahead or

@@ -20,9 +20,13 @@
 // a cache 77 us for 66), but where a loop stores them to a buffer meanwhile.
 // Where all is read once, prefetchers of the hardware stop at the end of each
 // page, and behind it the loop would wait for an address and its first lines;
-// without functions they are as fast as memory, and asking took longer. Limits:
-// rows whose distance is constant; two operands a loop; numbers of rows that
-// loads and arithmetic make. Cost: operations of the nests.
+// without functions they are as fast as memory, and asking took longer, but
+// where a loop only reduces what it reads: one place of each page of a row 16
+// KiB ahead, asked for in front of the loop, has addresses looked up meanwhile
+// (sum of 64 MiB in pages of 4 KiB on a Zen 4: 2.3 ms for 3.6; asking for all
+// lines 3.1). Limits: rows whose distance is constant; two operands a loop;
+// numbers of rows that loads and arithmetic make. Cost: operations of the
+// nests.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -65,6 +69,9 @@ static constexpr int64_t linesAcross = 2;
 /// What is on its way from memory while a row of these bytes, or a few shorter
 /// ones, are read.
 static constexpr uint64_t bytesAhead = 4096;
+/// Pages that are asked for at once in front of a row, and the bytes ahead of
+/// them: addresses of so many are looked up while the row is read.
+static constexpr uint64_t mostPages = 16, pagesAheadBytes = 4 * 4096;
 /// Operations that such a number may take.
 static constexpr size_t mostOperations = 16;
 
@@ -76,6 +83,8 @@ struct Ahead {
   Value memref;
   /// Of `rows`, from that which asks to that which reads.
   int64_t iterations = 1;
+  /// Where only pages of the row are asked for, in front of the loop: how many.
+  int64_t pages = 0;
   SmallVector<Access, 2> reads;
   uint64_t rowBytes = 0, bytes = 0;
 };
@@ -132,6 +141,11 @@ static bool isReadAgain(const Access &read, AffineForOp rows, AffineForOp along,
 static bool asksAlready(AffineForOp loop) {
   return !loop.getBody()->getOps<AffinePrefetchOp>().empty() ||
          !loop.getBody()->getOps<memref::PrefetchOp>().empty();
+}
+
+/// True if pages are asked for in front of the loop.
+static bool followsAsks(AffineForOp loop) {
+  return isa_and_nonnull<AffinePrefetchOp>(loop->getPrevNode());
 }
 
 /// Of reads whose places differ by constants, those in lines of their own.
@@ -326,6 +340,39 @@ static SmallVector<Ahead, 0> findStreams(AffineForOp loop, uint64_t cacheBytes,
   return found;
 }
 
+/// What `loop`, an innermost one that only reduces, reads of rows that follow
+/// on each other in memory, if it is no smaller than `memoryBytes`: one place a
+/// page of a later row.
+static SmallVector<Ahead, 0> findPages(AffineForOp loop, uint64_t memoryBytes) {
+  auto rows = dyn_cast<AffineForOp>(loop->getParentOp());
+  if (!rows || memoryBytes == 0 || holdsLoops(loop.getBody()) ||
+      loop.getNumIterOperands() == 0 || computesFunctions(loop) ||
+      !loop.hasConstantLowerBound() || rows.getStepAsInt() <= 0 ||
+      reducesRows(loop, rows))
+    return {};
+  auto measure = [&](const Access &access, Ahead &ahead) {
+    auto type = cast<MemRefType>(access.memref.getType());
+    int64_t advance = getAdvance(access, loop).value_or(0);
+    int64_t next = getAdvance(access, rows).value_or(0);
+    uint64_t bytes = saturatingMultiply(uint64_t(std::max<int64_t>(advance, 0)),
+                                        estimateTrips(loop));
+    if (type.getRank() == 0 || !type.getLayout().isIdentity() || next <= 0 ||
+        advance < kLineBytes / 2 || bytes != uint64_t(next) ||
+        bytes < uint64_t(pageBytes) || bytes > mostPages * pageBytes)
+      return false;
+    ahead.rows = rows;
+    ahead.iterations = int64_t(llvm::divideCeil(pagesAheadBytes, bytes));
+    ahead.pages = int64_t(bytes / pageBytes);
+    ahead.rowBytes = bytes;
+    // Blocks of rows may be numbered by loops that bound this one.
+    ahead.bytes = getBufferBytes(type).value_or(getExtent(access, loop));
+    return true;
+  };
+  return findOperands(loop, rows, measure, [&](const Ahead &ahead) {
+    return ahead.bytes >= memoryBytes;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Rows that data choose
 //===----------------------------------------------------------------------===//
@@ -409,7 +456,40 @@ static int64_t getRowsAhead(uint64_t rowBytes) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
+/// One place a page of a later row, in front of the loop along it.
+static void applyPages(Ahead &ahead) {
+  OpBuilder builder(ahead.loop);
+  const Access &read = ahead.reads.front();
+  auto type = cast<MemRefType>(ahead.memref.getType());
+  int64_t page =
+      pageBytes / getElementBytes(type.getElementType()).value_or(pageBytes);
+  int64_t first = ahead.loop.getConstantLowerBound();
+  int64_t stride = getStride(read, ahead.loop).value_or(1);
+  int64_t step = ahead.loop.getStepAsInt();
+  int64_t distance = ahead.iterations * ahead.rows.getStepAsInt();
+  for (int64_t i = 0; i < ahead.pages; ++i) {
+    AffineMap map = read.map.getAffineMap();
+    SmallVector<Value> operands(read.map.getOperands());
+    for (unsigned d = 0; d < map.getNumDims(); ++d) {
+      AffineExpr dim = builder.getAffineDimExpr(d), place;
+      if (operands[d] == ahead.loop.getInductionVar())
+        place = builder.getAffineConstantExpr(first + i * page / stride * step);
+      else if (operands[d] == ahead.rows.getInductionVar())
+        place = dim + distance;
+      else
+        continue;
+      map = map.replace(dim, place, map.getNumDims(), map.getNumSymbols());
+    }
+    canonicalizeMapAndOperands(&map, &operands);
+    AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
+                             operands, /*isWrite=*/false, /*localityHint=*/2,
+                             /*isDataCache=*/true);
+  }
+}
+
 static void apply(Ahead &ahead) {
+  if (ahead.pages != 0)
+    return applyPages(ahead);
   OpBuilder builder = OpBuilder::atBlockBegin(ahead.loop.getBody());
   auto type = cast<MemRefType>(ahead.memref.getType());
   int64_t page =
@@ -550,8 +630,11 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     SmallVector<Chosen, 0> choices;
     uint64_t cacheBytes = uint64_t(cacheSizeKib) * 1024;
     auto addStreams = [&](AffineForOp loop) {
-      llvm::append_range(decisions, findStreams(loop, cacheBytes,
-                                                uint64_t(thresholdKib) * 1024));
+      uint64_t memoryBytes = uint64_t(thresholdKib) * 1024;
+      SmallVector<Ahead, 0> found = findStreams(loop, cacheBytes, memoryBytes);
+      if (found.empty() && !asksAlready(loop) && !followsAsks(loop))
+        found = findPages(loop, memoryBytes);
+      llvm::append_range(decisions, found);
     };
     getOperation().walk([&](AffineForOp rows) {
       SmallVector<Ahead, 0> found = findAllAhead(rows);
@@ -578,7 +661,8 @@ struct PrefetchRowsPass : impl::PrefetchRowsBase<PrefetchRowsPass> {
     }
     for (Ahead &ahead : decisions) {
       remark(RemarkKind::Applied, ahead.loop.getLoc(), passName,
-             !ahead.rows             ? "next page asked for"
+             ahead.pages != 0        ? "pages of a later row asked for"
+             : !ahead.rows           ? "next page asked for"
              : ahead.iterations == 1 ? "next row asked for"
                                      : "next lines of rows asked for")
           << arg("row-bytes", ahead.rowBytes) << arg("bytes", ahead.bytes)

@@ -8,8 +8,9 @@
 // and so does the first loop over rows of which a later one asks for the next
 // (@later). Nor does one that reduces rows for a later loop (@handed), unless no
 // cache holds the operand; of two operands only if it stores as well, not where it
-// reads alone (@both), and none that reduces for nobody (@sums). A second run
-// changes nothing.
+// reads alone (@both). One that reduces for no later loop asks for a place of each
+// page of a later row in front of it (@sums, @blocks), if rows follow on each other and have 1 to
+// 16 pages, and nobody writes them (@declined). A second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-prefetch-rows))' --remarks-filter='.*' 2>%t.remarks > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -268,8 +269,14 @@ func.func @both(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %o: memref
   return
 }
 
+// Rows of a page that a loop only reduces: 16 KiB ahead, a place of each page.
 // CHECK-LABEL: func @sums
+//   CHECK-NOT:   affine.prefetch
+//       CHECK: return
 // LARGE-LABEL: func @sums
+//  LARGE-SAME: (%[[X:[^:]+]]: memref
+//       LARGE: affine.for %[[I:.+]] = 0 to 1024
+//  LARGE-NEXT:   affine.prefetch %[[X]][%[[I]] + 4, 0], read, locality<2>, data
 //   LARGE-NOT:   affine.prefetch
 //       LARGE: return
 func.func @sums(%x: memref<1024x1024xf32>, %o: memref<1024xf32> {polynest.result}) attributes {polynest.entry} {
@@ -282,6 +289,78 @@ func.func @sums(%x: memref<1024x1024xf32>, %o: memref<1024xf32> {polynest.result
     }
     %r = vector.reduction <add>, %s : vector<16xf32> into f32
     affine.store %r, %o[%i] : memref<1024xf32>
+  }
+  return
+}
+
+// Blocks of rows of two pages, 16 KiB ahead; rows of more than 16 pages, of less
+// than one, apart from each other and written ones stay.
+// LARGE-LABEL: func @blocks
+//  LARGE-SAME: (%[[X:[^:]+]]: memref
+//       LARGE: affine.for
+//       LARGE: affine.for %[[I:.+]] = #
+//  LARGE-NEXT:   affine.prefetch %[[X]][%[[I]] + 2, 0], read, locality<2>, data
+//  LARGE-NEXT:   affine.prefetch %[[X]][%[[I]] + 2, 1024], read, locality<2>, data
+//  LARGE-NEXT:   affine.for
+//   LARGE-NOT:   affine.prefetch
+//       LARGE: return
+func.func @blocks(%x: memref<512x2048xf32>, %o: memref<64xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %b = 0 to 64 {
+    %z = affine.for %i = affine_map<(d0) -> (d0 * 8)>(%b) to affine_map<(d0) -> (d0 * 8 + 8)>(%b) iter_args(%u = %c) -> (vector<16xf32>) {
+      %s = affine.for %j = 0 to 2048 step 16 iter_args(%t = %u) -> (vector<16xf32>) {
+        %v = affine.vector_load %x[%i, %j] : memref<512x2048xf32>, vector<16xf32>
+        %n = arith.addf %t, %v : vector<16xf32>
+        affine.yield %n : vector<16xf32>
+      }
+      affine.yield %s : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %z : vector<16xf32> into f32
+    affine.store %r, %o[%b] : memref<64xf32>
+  }
+  return
+}
+
+// LARGE-LABEL: func @declined
+//   LARGE-NOT:   affine.prefetch
+//       LARGE: return
+func.func @declined(%x: memref<64x32768xf32>, %y: memref<8192x512xf32>, %w: memref<1024x2048xf32>, %z: memref<1024x1024xf32> {polynest.mutable}, %o: memref<8192xf32> {polynest.result}) attributes {polynest.entry} {
+  %c = arith.constant dense<0.0> : vector<16xf32>
+  affine.for %i = 0 to 64 {
+    %s = affine.for %j = 0 to 32768 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %x[%i, %j] : memref<64x32768xf32>, vector<16xf32>
+      %n = arith.addf %t, %v : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %s : vector<16xf32> into f32
+    affine.store %r, %o[%i] : memref<8192xf32>
+  }
+  affine.for %i = 0 to 8192 {
+    %s = affine.for %j = 0 to 512 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %y[%i, %j] : memref<8192x512xf32>, vector<16xf32>
+      %n = arith.addf %t, %v : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %s : vector<16xf32> into f32
+    affine.store %r, %o[%i] : memref<8192xf32>
+  }
+  affine.for %i = 0 to 1024 {
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %w[%i, %j] : memref<1024x2048xf32>, vector<16xf32>
+      %n = arith.addf %t, %v : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %s : vector<16xf32> into f32
+    affine.store %r, %o[%i] : memref<8192xf32>
+  }
+  affine.for %i = 0 to 1024 {
+    %s = affine.for %j = 0 to 1024 step 16 iter_args(%t = %c) -> (vector<16xf32>) {
+      %v = affine.vector_load %z[%i, %j] : memref<1024x1024xf32>, vector<16xf32>
+      %n = arith.addf %t, %v : vector<16xf32>
+      affine.yield %n : vector<16xf32>
+    }
+    %r = vector.reduction <add>, %s : vector<16xf32> into f32
+    affine.store %r, %z[%i, 0] : memref<1024x1024xf32>
   }
   return
 }
