@@ -198,7 +198,7 @@ static const struct {
      "several blocks"},
     {"func.func private @g(f32) -> f32\nfunc.func @f(%x: f32) -> f32 {\n"
      "  %r = func.call @g(%x) : (f32) -> f32\n  return %r : f32\n}",
-     "calls are not allowed"},
+     "function 'g' is called and has no body"},
     {"module { module { func.func @f() { return } } }", "nested modules"},
     {"func.func @f(%n: tensor<i64>) -> tensor<?xf32> {\n"
      "  %i = tensor.extract %n[] : tensor<i64>\n"
