@@ -11,6 +11,7 @@
 #include "Runtime/Crew.h"
 
 #include "Runtime/Clock.h"
+#include "Runtime/Environment.h"
 #include "Runtime/FpState.h"
 
 #include <sched.h>
@@ -127,6 +128,7 @@ void pn_crew_init(pn_crew_t *crew, bool spinning) {
   atomic_init(&crew->ticket, 0);
   atomic_init(&crew->job, NULL);
   atomic_init(&crew->spinning, spinning);
+  atomic_init(&crew->processor, -1);
   atomic_init(&crew->gate, GATE_CLOSED);
   pthread_mutex_init(&crew->lock, NULL);
   pthread_cond_init(&crew->posted, NULL);
@@ -236,12 +238,24 @@ static void gate_close(pn_crew_t *crew) {
   pthread_mutex_unlock(&crew->lock);
 }
 
+/* A member that the system has put on the leader's processor would run only
+ * while that waits, which Linux was seen to leave so for seconds with another
+ * processor idle: neither thread has slept for long enough to be moved. */
+static void leave_leader(pn_crew_t *crew) {
+  int32_t processor =
+      atomic_load_explicit(&crew->processor, memory_order_relaxed);
+  if (processor == pn_env_processor() &&
+      atomic_load_explicit(&crew->spinning, memory_order_relaxed))
+    (void)pn_env_leave_processor(processor);
+}
+
 void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
   for (;;) {
     ticket = ticket_wait(crew, ticket);
     uint64_t chunks = ticket & TICKET_CHUNK_MASK;
     if (chunks == TICKET_CLOSED)
       return;
+    leave_leader(crew);
     if ((uint64_t)index >= chunks ||
         !gate_enter(crew, ticket >> TICKET_CHUNK_BITS))
       continue;
@@ -252,6 +266,8 @@ void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
 
 void pn_crew_run(pn_crew_t *crew, pn_job_t *job) {
   atomic_store(&crew->job, job);
+  atomic_store_explicit(&crew->processor, pn_env_processor(),
+                        memory_order_relaxed);
   uint64_t number = (atomic_load(&crew->ticket) >> TICKET_CHUNK_BITS) + 1;
   atomic_store(&crew->gate, number << TICKET_CHUNK_BITS);
   ticket_post(crew, (uint64_t)job->chunks);

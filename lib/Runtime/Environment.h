@@ -9,6 +9,7 @@
 #ifndef POLYNEST_RUNTIME_ENVIRONMENT_H
 #define POLYNEST_RUNTIME_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,14 @@ int32_t pn_env_count(const char *name, int32_t max);
 
 /* Processors that the calling thread may run on, at least 1. */
 int32_t pn_env_processor_count(void);
+
+/* The processor that the calling thread runs on; negative where unknown. */
+int32_t pn_env_processor(void);
+
+/* Moves the calling thread to another processor than that one, of those that it
+ * may run on, which stay what they are; false where there is none. Takes some
+ * system calls and a move. */
+bool pn_env_leave_processor(int32_t processor);
 
 /* Bytes of physical memory; 0 where unknown. */
 uint64_t pn_env_memory_bytes(void);

@@ -10,6 +10,7 @@
  */
 #include "Runtime/Context.h"
 #include "Runtime/Crew.h"
+#include "Runtime/Environment.h"
 #include "check.h"
 #include "polynest/runtime.h"
 
@@ -17,6 +18,7 @@
 #include <fenv.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -681,6 +683,39 @@ static void test_loop_alone(void) {
   pn_crew_destroy(&crew);
 }
 
+/* Moves where it may, and may afterwards run where it might before. The system
+ * may move it back at once, but not each time. */
+static void *leave_main(void *data) {
+  cpu_set_t before, after, one;
+  bool has_moved = pn_env_processor_count() == 1;
+  (void)data;
+  if (sched_getaffinity(0, sizeof(before), &before))
+    return NULL; /* more processors than such a set names */
+  for (int tries = 0; tries < 100 && !has_moved; ++tries) {
+    int32_t here = pn_env_processor();
+    CHECK(pn_env_leave_processor(here));
+    has_moved = pn_env_processor() != here;
+  }
+  CHECK(has_moved);
+  CHECK(!pn_env_leave_processor(-1));
+  CHECK(!pn_env_leave_processor(INT32_MAX));
+  CHECK(!sched_getaffinity(0, sizeof(after), &after) &&
+        CPU_EQUAL(&before, &after));
+  CPU_ZERO(&one);
+  CPU_SET((size_t)pn_env_processor(), &one);
+  CHECK(!sched_setaffinity(0, sizeof(one), &one));
+  CHECK(!pn_env_leave_processor(pn_env_processor()));
+  CHECK(!sched_getaffinity(0, sizeof(after), &after) &&
+        CPU_EQUAL(&one, &after));
+  return NULL;
+}
+
+static void test_leave_processor(void) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, leave_main, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
 static int32_t width_kernel(const void *args, int64_t begin, int64_t end) {
   _Atomic uint64_t *sum = *(_Atomic uint64_t *const *)args;
   atomic_fetch_add(sum, (uint64_t)end - (uint64_t)begin);
@@ -1209,6 +1244,7 @@ int main(int argc, char **argv) {
     return check_result();
   }
   setenv("POLYNEST_OPENMP", "none", 1);
+  CHECK_RUN(test_leave_processor);
   CHECK_RUN(test_memref_count);
   CHECK_RUN(test_memref_check);
   CHECK_RUN(test_memref_span);
