@@ -25,10 +25,10 @@ os.environ["POLYNEST_CACHE"] = "0"
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LINE_BYTES = 64
-# Longer than any library's idle threads spin: libgomp's for 3 to 6 ms, OpenBLAS's
-# for 0.1 s and more unless it is told 2^22 cycles. They would have the processors
-# of who comes next.
-PAUSE_SECONDS = 0.02
+# Longer than any library's idle threads spin: libgomp's for 3 to 6 ms, ONNX
+# Runtime's for 41, OpenBLAS's for 0.1 s and more unless it is told 2^22 cycles.
+# They would have the processors of who comes next.
+PAUSE_SECONDS = 0.06
 os.environ["OPENBLAS_THREAD_TIMEOUT"] = "22"
 # Settings of the user's would speak for one library and not for another.
 FOREIGN = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS",
