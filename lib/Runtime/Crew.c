@@ -255,9 +255,10 @@ void pn_crew_serve(pn_crew_t *crew, int32_t index, uint64_t ticket) {
     uint64_t chunks = ticket & TICKET_CHUNK_MASK;
     if (chunks == TICKET_CLOSED)
       return;
+    if ((uint64_t)index >= chunks)
+      continue;
     leave_leader(crew);
-    if ((uint64_t)index >= chunks ||
-        !gate_enter(crew, ticket >> TICKET_CHUNK_BITS))
+    if (!gate_enter(crew, ticket >> TICKET_CHUNK_BITS))
       continue;
     pn_job_run(atomic_load(&crew->job), index);
     gate_leave(crew);

@@ -64,8 +64,8 @@ typedef struct pn_crew {
   alignas(64) _Atomic uint64_t ticket;
   pn_job_t *_Atomic job;
   _Atomic bool spinning;
-  _Atomic int32_t
-      processor; /* that the leader posted from; negative: unknown */
+  /* That the leader posted from; negative where unknown. */
+  _Atomic int32_t processor;
   /* Number of the post << 16 | closed << 15 | members inside of the job. */
   alignas(64) _Atomic uint64_t gate;
   alignas(64) pthread_mutex_t lock; /* guards the two conditions */
