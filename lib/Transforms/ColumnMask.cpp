@@ -159,9 +159,7 @@ bool isPlainBuffer(Value memref) {
 }
 
 bool isNegativeInfinity(Value value) {
-  APFloat constant(0.0f);
-  return matchPattern(value, m_ConstantFloat(&constant)) &&
-         constant.isInfinity() && constant.isNegative();
+  return matchPattern(value, m_NegInfFloat());
 }
 
 /// The one variable of the nest by which the sum of the terms moves, as far as

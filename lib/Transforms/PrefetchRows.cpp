@@ -456,34 +456,57 @@ static int64_t getRowsAhead(uint64_t rowBytes) {
 // Transformation
 //===----------------------------------------------------------------------===//
 
+/// Elements of a page of what is read.
+static int64_t getPageElements(Ahead &ahead) {
+  auto type = cast<MemRefType>(ahead.memref.getType());
+  return pageBytes / getElementBytes(type.getElementType()).value_or(pageBytes);
+}
+
+/// The place of `read` with `place` of a variable instead of the variable.
+static AffineMap
+placeInstead(const Access &read, AffineMap map, Value variable,
+             llvm::function_ref<AffineExpr(AffineExpr variable)> place) {
+  for (unsigned d = 0; d < map.getNumDims(); ++d)
+    if (read.map.getOperand(d) == variable) {
+      AffineExpr dim = getAffineDimExpr(d, map.getContext());
+      map = map.replace(dim, place(dim), map.getNumDims(), map.getNumSymbols());
+    }
+  return map;
+}
+
+/// The place of `read` in the later row.
+static AffineMap moveToRow(const Access &read, Ahead &ahead) {
+  int64_t distance = ahead.iterations * ahead.rows.getStepAsInt();
+  return placeInstead(read, read.map.getAffineMap(),
+                      ahead.rows.getInductionVar(),
+                      [&](AffineExpr row) { return row + distance; });
+}
+
+/// Into the second level: the first holds what is computed with.
+static void askFor(OpBuilder &builder, Location loc, Value memref,
+                   AffineMap map, ArrayRef<Value> operands) {
+  AffinePrefetchOp::create(builder, loc, memref, map, operands,
+                           /*isWrite=*/false, /*localityHint=*/2,
+                           /*isDataCache=*/true);
+}
+
 /// One place a page of a later row, in front of the loop along it.
 static void applyPages(Ahead &ahead) {
   OpBuilder builder(ahead.loop);
   const Access &read = ahead.reads.front();
-  auto type = cast<MemRefType>(ahead.memref.getType());
-  int64_t page =
-      pageBytes / getElementBytes(type.getElementType()).value_or(pageBytes);
+  int64_t page = getPageElements(ahead);
   int64_t first = ahead.loop.getConstantLowerBound();
   int64_t stride = getStride(read, ahead.loop).value_or(1);
   int64_t step = ahead.loop.getStepAsInt();
-  int64_t distance = ahead.iterations * ahead.rows.getStepAsInt();
   for (int64_t i = 0; i < ahead.pages; ++i) {
-    AffineMap map = read.map.getAffineMap();
     SmallVector<Value> operands(read.map.getOperands());
-    for (unsigned d = 0; d < map.getNumDims(); ++d) {
-      AffineExpr dim = builder.getAffineDimExpr(d), place;
-      if (operands[d] == ahead.loop.getInductionVar())
-        place = builder.getAffineConstantExpr(first + i * page / stride * step);
-      else if (operands[d] == ahead.rows.getInductionVar())
-        place = dim + distance;
-      else
-        continue;
-      map = map.replace(dim, place, map.getNumDims(), map.getNumSymbols());
-    }
+    AffineMap map = placeInstead(read, moveToRow(read, ahead),
+                                 ahead.loop.getInductionVar(), [&](AffineExpr) {
+                                   return builder.getAffineConstantExpr(
+                                       first + i * page / stride * step);
+                                 });
     canonicalizeMapAndOperands(&map, &operands);
-    AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
-                             operands, /*isWrite=*/false, /*localityHint=*/2,
-                             /*isDataCache=*/true);
+    askFor(builder, read.op->getLoc(), ahead.memref, map, operands);
   }
 }
 
@@ -491,9 +514,7 @@ static void apply(Ahead &ahead) {
   if (ahead.pages != 0)
     return applyPages(ahead);
   OpBuilder builder = OpBuilder::atBlockBegin(ahead.loop.getBody());
-  auto type = cast<MemRefType>(ahead.memref.getType());
-  int64_t page =
-      pageBytes / getElementBytes(type.getElementType()).value_or(pageBytes);
+  int64_t page = getPageElements(ahead);
   for (const Access &read : ahead.reads) {
     AffineMap map = read.map.getAffineMap();
     if (!ahead.rows) {
@@ -503,18 +524,10 @@ static void apply(Ahead &ahead) {
       map = AffineMap::get(map.getNumDims(), map.getNumSymbols(), places,
                            builder.getContext());
     } else {
-      int64_t distance = ahead.iterations * ahead.rows.getStepAsInt();
-      for (unsigned d = 0; d < map.getNumDims(); ++d)
-        if (read.map.getOperand(d) == ahead.rows.getInductionVar()) {
-          AffineExpr dim = builder.getAffineDimExpr(d);
-          map = map.replace(dim, dim + distance, map.getNumDims(),
-                            map.getNumSymbols());
-        }
+      map = moveToRow(read, ahead);
     }
-    // Into the second level: the first holds what is computed with.
-    AffinePrefetchOp::create(builder, read.op->getLoc(), ahead.memref, map,
-                             read.map.getOperands(), /*isWrite=*/false,
-                             /*localityHint=*/2, /*isDataCache=*/true);
+    askFor(builder, read.op->getLoc(), ahead.memref, map,
+           llvm::to_vector(read.map.getOperands()));
   }
 }
 
