@@ -15,6 +15,7 @@
 
 #include "Analysis/Aliasing.h"
 #include "Analysis/IslBridge.h"
+#include "Analysis/LinearIndex.h"
 #include "Analysis/LoopIndex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -656,29 +657,16 @@ static QuickResult tryQuick(const Instance &a, const Instance &b,
 // Iterations of one loop
 //===----------------------------------------------------------------------===//
 
-static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
-  int64_t product;
-  return !llvm::MulOverflow(value, factor, product) &&
-         !llvm::AddOverflow(sum, product, sum);
-}
-
 /// True if the terms that stand still are the same ones, and drop out.
 static bool haveEqualFixedTerms(const LoopIndex &a, const LoopIndex &b) {
-  SmallVector<std::pair<Value, int64_t>, 8> sum;
-  auto add = [&](Value value, int64_t factor) {
-    for (auto &[other, total] : sum)
-      if (other == value)
-        return addScaled(total, factor, 1);
-    sum.push_back({value, factor});
-    return true;
-  };
+  LinearIndex difference;
   for (auto [value, factor] : a.fixed)
-    if (!add(value, factor))
+    if (!difference.add(value, factor))
       return false;
   for (auto [value, factor] : b.fixed)
-    if (factor == INT64_MIN || !add(value, -factor))
+    if (factor == INT64_MIN || !difference.add(value, -factor))
       return false;
-  return llvm::all_of(sum, [](auto &term) { return term.second == 0; });
+  return difference.isConstant();
 }
 
 /// True if elements named by a and those named by b, of two iterations of one
