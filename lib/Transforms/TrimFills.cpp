@@ -23,6 +23,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
+#include "Analysis/LinearIndex.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -182,23 +183,17 @@ static std::optional<Side> getOpenSide(AffineForOp loop, int64_t offset,
 }
 
 /// A result that is a variable and a constant, or a constant alone.
-static bool splitIndex(AffineExpr expr, const AffineValueMap &map,
+static bool splitIndex(const AffineValueMap &map, unsigned result,
                        AffineForOp &loop, int64_t &offset) {
-  offset = 0;
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    offset = constant.getValue();
+  std::optional<LinearIndex> index = getLinearIndex(map, result);
+  if (!index)
+    return false;
+  offset = index->constant;
+  if (index->isConstant())
     return true;
-  }
-  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (sum && sum.getKind() == AffineExprKind::Add)
-    if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
-      offset = constant.getValue();
-      expr = sum.getLHS();
-    }
-  auto dim = dyn_cast<AffineDimExpr>(expr);
-  loop = dim ? getForInductionVarOwner(map.getOperand(dim.getPosition()))
-             : AffineForOp();
-  return bool(loop);
+  auto [value, factor] = index->terms.front();
+  loop = getForInductionVarOwner(value);
+  return loop && factor == 1 && index->terms.size() == 1;
 }
 
 /// The box that a store of `nest` overwrites in any case, for each loop of the
@@ -206,13 +201,12 @@ static bool splitIndex(AffineExpr expr, const AffineValueMap &map,
 static SmallVector<Side, 6> findBox(const Fill &fill, AffineForOp nest,
                                     const Access &access) {
   MemRefType type = cast<MemRefType>(access.memref.getType());
-  AffineMap indices = access.map.getAffineMap();
   SmallVector<Side, 6> box(fill.loops.size());
   llvm::SmallDenseSet<Operation *, 4> unbounded, seen;
   for (auto [i, d] : llvm::enumerate(fill.dimOf)) {
     AffineForOp loop, fillLoop = fill.loops[i];
     int64_t offset;
-    if (!splitIndex(indices.getResult(d), access.map, loop, offset) ||
+    if (!splitIndex(access.map, d, loop, offset) ||
         (loop && (!nest->isAncestor(loop) || !seen.insert(loop).second)))
       return {};
     if (loop && offset == 0 && haveEqualBounds(loop, fillLoop, IRMapping())) {
@@ -294,7 +288,7 @@ static double countBorder(const Fill &fill, ArrayRef<Side> box) {
 static bool isWorthIt(const Decision &decision) {
   // How much is left is not known, but that it is less.
   if (llvm::any_of(decision.box,
-                   [](const Side &side) { return side.loop && !side.isWhole; }))
+                   [](const Side &side) { return bool(side.loop); }))
     return true;
   MemRefType type = decision.fill.type;
   SmallVector<int64_t> sizes = getKnownSizes(type);
