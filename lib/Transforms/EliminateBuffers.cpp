@@ -82,11 +82,12 @@ struct Copy {
   /// The reshapes of the source the last of which is copied, from that one on;
   /// none if it is copied itself.
   SmallVector<Operation *, 2> views;
-  /// The source becomes a view of the target, of which `copied` is copied: each
+  /// Where the source becomes a view of the target: what of it is copied, each
   /// of its dimensions to `parts` of the target's.
-  bool byView = false;
   Value copied;
   SmallVector<ReassociationIndices> parts;
+
+  bool isByView() const { return bool(copied); }
 };
 } // namespace
 
@@ -332,7 +333,6 @@ static std::optional<Copy> behindReshapes(const Copy &copy) {
           copy.source.getType())
     return std::nullopt;
   Copy before = copy;
-  before.byView = true;
   before.copied = copy.source;
   before.parts = std::move(*parts);
   before.toTarget = before.toSource = {};
@@ -428,15 +428,15 @@ static const char *whyNotByView(const Copy &copy, memref::AllocOp alloc,
 static const char *whyNotInTarget(NestGraph &graph, const Copy &copy,
                                   SizeFacts &facts) {
   memref::AllocOp alloc = getPrivateAlloc(copy.source);
-  if (!alloc || (!copy.toTarget && !copy.byView))
+  if (!alloc || (!copy.toTarget && !copy.isByView()))
     return "the source is not a whole private buffer";
   if (alloc->getBlock() != copy.node->op->getBlock() ||
       !hasPlainUses(copy.source,
                     copy.views.empty() ? copy.node->op : copy.views.back(),
-                    copy.byView || keepsPlaces(copy)))
+                    copy.isByView() || keepsPlaces(copy)))
     return "the source has other uses than plain accesses";
   // Indices that join dimensions keep nests from being fused; one nest is.
-  if ((copy.byView || !copy.views.empty()) &&
+  if ((copy.isByView() || !copy.views.empty()) &&
       graph.usersOf(copy.source).size() != 2)
     return "several nests use what is reshaped";
   Value target = copy.target;
@@ -447,14 +447,15 @@ static const char *whyNotInTarget(NestGraph &graph, const Copy &copy,
     return "the target may share storage";
   if (cast<MemRefType>(target.getType()).getElementType() !=
           type.getElementType() ||
-      (copy.views.empty() && !copy.byView && !isOneToOne(copy.toTarget, type)))
+      (copy.views.empty() && !copy.isByView() &&
+       !isOneToOne(copy.toTarget, type)))
     return "the target holds the values in another form";
   Operation *def = target.getDefiningOp();
   if (def && (def->getBlock() != alloc->getBlock() ||
               !llvm::all_of(def->getOperands(),
                             [&](Value size) { return isReady(size, alloc); })))
     return "the target does not exist early enough";
-  if (copy.byView) {
+  if (copy.isByView()) {
     if (const char *why = whyNotByView(copy, alloc, facts))
       return why;
   } else if (!type.hasStaticShape() && assertsBetween(alloc, copy.node->op)) {
@@ -538,7 +539,7 @@ static Value makeView(const Copy &copy, memref::AllocOp alloc) {
 /// Erases reshapes that nothing but sizes is asked of; those of what was copied
 /// are the target's.
 static void eraseViews(const Copy &copy) {
-  if (copy.byView && copy.copied.getType() == copy.target.getType())
+  if (copy.isByView() && copy.copied.getType() == copy.target.getType())
     for (Operation *user : llvm::make_early_inc_range(copy.copied.getUsers()))
       user->setOperand(0, copy.target);
   for (Operation *view : copy.views)
@@ -942,11 +943,11 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
         if (node->id != id)
           users.push_back(node->id);
       graph.eraseNode(id);
-      if (copy->byView)
+      if (copy->isByView())
         buffer.replaceAllUsesWith(
             makeView(*copy, buffer.getDefiningOp<memref::AllocOp>()));
       eraseViews(*copy);
-      if (!copy->byView)
+      if (!copy->isByView())
         redirect(buffer, home, intoTarget ? copy->toTarget : copy->toSource);
       for (unsigned user : users)
         graph.updateNode(user);
