@@ -13,6 +13,7 @@ program, where it folds into the access functions of its readers.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from dataclasses import dataclass, field
@@ -671,8 +672,9 @@ class _RegionGraph:
         for node in self.region.nodes:
             if _pairs_by_place(node):
                 copy = self._through_flat(node)
-            elif node.target is aten.repeat.default and not all(
-                _static(n) is not None for n in node.meta["val"].shape
+            elif (
+                node.target is aten.repeat.default
+                and None in _sizes(node.meta["val"])
             ):
                 copy = self._repeat(node)
             elif node.target is aten.sort.stable:
@@ -912,16 +914,13 @@ class _RegionGraph:
             return value
         return self._call(compute, numbers, value)
 
-    def _add_up(self, terms: Sequence[torch.fx.Node | int]) -> torch.fx.Node:
+    def _add_up(
+        self, terms: Sequence[torch.fx.Node | int]
+    ) -> torch.fx.Node | int:
         """The sum of numbers, two by two: torch-mlir has no other."""
-        total, *rest = terms
-        for term in rest:
-            total = self._call(
-                operator.add,
-                (total, term),
-                operator.add(*map_arg((total, term), lambda n: n.meta["val"])),
-            )
-        return total
+        return functools.reduce(
+            functools.partial(self._number, operator.add), terms
+        )
 
     def _result(self, node: torch.fx.Node) -> tuple[Result, torch.fx.Node]:
         value = node.meta["val"]
