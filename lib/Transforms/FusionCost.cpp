@@ -190,24 +190,11 @@ static bool streamsRows(Nest &producer, Nest &consumer, unsigned depth) {
 /// loops that run alike, another one in each.
 static bool readsInStep(const Access &write, ArrayRef<AffineForOp> from,
                         const Access &read, ArrayRef<AffineForOp> to) {
-  if (from.size() != to.size() || write.memref != read.memref ||
-      !write.isAffine() || !read.isAffine() ||
-      write.map.getAffineMap() != read.map.getAffineMap())
-    return false;
   IRMapping rename;
-  for (auto loops : llvm::zip_equal(from, to)) {
-    auto [a, b] = std::tuple<AffineForOp, AffineForOp>(loops);
-    Value iv = b.getInductionVar();
-    bool moves =
-        llvm::any_of(llvm::seq(read.map.getNumResults()),
-                     [&](unsigned d) { return read.map.isFunctionOf(d, iv); });
-    if (!moves || !haveEqualBounds(a, b, rename))
-      return false;
-    rename.map(a.getInductionVar(), iv);
-  }
-  return llvm::all_of_zip(
-      write.map.getOperands(), read.map.getOperands(),
-      [&](Value a, Value b) { return rename.lookupOrDefault(a) == b; });
+  return runAlike(from, to, rename) && isSamePlace(write, read, rename) &&
+         llvm::none_of(to, [&](AffineForOp loop) {
+           return isInvariantTo(read, loop.getInductionVar());
+         });
 }
 
 /// True if the consumer's loops stand alone in each other and read each element

@@ -167,6 +167,27 @@ unsigned countEqualLoops(Nest &a, Nest &b) {
   return depth;
 }
 
+bool runAlike(ArrayRef<AffineForOp> a, ArrayRef<AffineForOp> b,
+              IRMapping &rename) {
+  if (a.size() != b.size())
+    return false;
+  for (auto loops : llvm::zip_equal(a, b)) {
+    auto [x, y] = std::tuple<AffineForOp, AffineForOp>(loops);
+    if (!haveEqualBounds(x, y, rename))
+      return false;
+    rename.map(x.getInductionVar(), y.getInductionVar());
+  }
+  return true;
+}
+
+bool isSamePlace(const Access &a, const Access &b, const IRMapping &rename) {
+  return a.isAffine() && b.isAffine() && a.memref == b.memref &&
+         a.map.getAffineMap() == b.map.getAffineMap() &&
+         llvm::all_of_zip(
+             a.map.getOperands(), b.map.getOperands(),
+             [&](Value x, Value y) { return rename.lookupOrDefault(x) == y; });
+}
+
 const char *whyOrderBreaks(Nest &producer, Nest &consumer, unsigned depth) {
   llvm::DenseMap<Value, SmallVector<const Access *, 4>> byBase;
   bool writesAny = false;

@@ -11,6 +11,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/NestGraph.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <optional>
@@ -70,6 +71,15 @@ bool isContiguousIn(mlir::Block *block, mlir::affine::AffineForOp loop);
 
 /// Number of leading loops of the two bands with equal bounds and steps.
 unsigned countEqualLoops(Nest &a, Nest &b);
+
+/// True if the loops run alike, one after the other; pairs their variables.
+bool runAlike(llvm::ArrayRef<mlir::affine::AffineForOp> a,
+              llvm::ArrayRef<mlir::affine::AffineForOp> b,
+              mlir::IRMapping &rename);
+
+/// True if both name the same place once loops of `a` are those of `b`.
+bool isSamePlace(const Access &a, const Access &b,
+                 const mlir::IRMapping &rename);
 
 /// Why merging at `depth` could change what an access sees, or null.
 const char *whyOrderBreaks(Nest &producer, Nest &consumer, unsigned depth);

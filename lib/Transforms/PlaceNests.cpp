@@ -6,6 +6,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/ReductionNest.h"
+#include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,30 +39,6 @@ struct MemoryReduction {
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
-
-/// True if both name the same place once loops of `a` are those of `b`.
-static bool isSamePlace(const Access &a, const Access &b,
-                        const IRMapping &rename) {
-  return a.isAffine() && b.isAffine() && a.memref == b.memref &&
-         a.map.getAffineMap() == b.map.getAffineMap() &&
-         llvm::all_of_zip(
-             a.map.getOperands(), b.map.getOperands(),
-             [&](Value x, Value y) { return rename.lookupOrDefault(x) == y; });
-}
-
-/// True if the loops run alike, one after the other; pairs their variables.
-static bool runAlike(ArrayRef<AffineForOp> a, ArrayRef<AffineForOp> b,
-                     IRMapping &rename) {
-  if (a.size() != b.size())
-    return false;
-  for (auto loops : llvm::zip_equal(a, b)) {
-    auto [x, y] = std::tuple<AffineForOp, AffineForOp>(loops);
-    if (!haveEqualBounds(x, y, rename))
-      return false;
-    rename.map(x.getInductionVar(), y.getInductionVar());
-  }
-  return true;
-}
 
 /// The reduction that the nest is, if it is one as above.
 static std::optional<MemoryReduction> matchReduction(AffineForOp root) {
