@@ -346,6 +346,14 @@ static uint64_t countRuns(AffineLoadOp load, Operation *root) {
   return trips;
 }
 
+/// The loop that a load stands in, if all that loop holds could run in lanes
+/// along it.
+static AffineForOp getLaneLoop(AffineLoadOp load) {
+  auto inner = dyn_cast<AffineForOp>(load->getParentOp());
+  return inner && isContiguousIn(inner.getBody(), inner) ? inner
+                                                         : AffineForOp();
+}
+
 /// True if a load could run in lanes and what stands for it could not: a
 /// transposed read is contiguous in the buffer, not in the inputs.
 static bool losesLanes(NestExpression &expression,
@@ -355,8 +363,8 @@ static bool losesLanes(NestExpression &expression,
     return false;
   unsigned d = expression.dimOf.back();
   return llvm::any_of(loads, [&](AffineLoadOp load) {
-    auto inner = dyn_cast<AffineForOp>(load->getParentOp());
-    if (!inner || !isContiguousIn(inner.getBody(), inner))
+    AffineForOp inner = getLaneLoop(load);
+    if (!inner)
       return false;
     AffineMap map =
         getBufferIndices(load, expression.store.getMemRef()).getSubMap({d});
@@ -383,8 +391,7 @@ bool outweighsBuffer(NestGraph &graph, NestNode &producer,
       return false;
     uint64_t runs = 0;
     for (AffineLoadOp load : loads) {
-      auto inner = dyn_cast<AffineForOp>(load->getParentOp());
-      if (!inner || !isContiguousIn(inner.getBody(), inner))
+      if (!getLaneLoop(load))
         return false;
       runs = saturatingAdd(runs, countRuns(load, reader->op));
     }
