@@ -104,10 +104,9 @@ static bool combinesPlaces(const MemoryReduction &reduction) {
          accumulator.value.getDefiningOp<arith::SelectOp>();
 }
 
-static bool isExtreme(const MemoryReduction &reduction) {
+bool isExtreme(Operation *op) {
   return isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp,
-             arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
-      reduction.accumulator().combiner);
+             arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op);
 }
 
 /// The nest in front of the one of places that combines an extreme which that
@@ -131,7 +130,7 @@ findExtremes(const MemoryReduction &places) {
         }))
       continue;
     std::optional<MemoryReduction> found = matchReduction(loop);
-    if (found && isExtreme(*found))
+    if (found && isExtreme(found->accumulator().combiner))
       return found;
     return std::nullopt;
   }
@@ -172,11 +171,10 @@ static bool mayRunByRows(const MemoryReduction &extremes,
 
 static AffineForOp copyLoop(OpBuilder &builder, AffineForOp loop,
                             ValueRange inits) {
-  auto copy =
-      AffineForOp::create(builder, loop.getLoc(), loop.getLowerBoundOperands(),
-                          loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-                          loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
-  return copy;
+  return AffineForOp::create(
+      builder, loop.getLoc(), loop.getLowerBoundOperands(),
+      loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
+      loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
 }
 
 /// Writes the reduction of one row in front of the end of the block, with what

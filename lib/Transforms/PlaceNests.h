@@ -14,6 +14,9 @@
 
 namespace polynest {
 
+/// True for maxima and minima of integers, and those of floats that keep NaN.
+bool isExtreme(mlir::Operation *op);
+
 /// Two nests written as one.
 struct CarriedPlaces {
   mlir::affine::AffineForOp root;

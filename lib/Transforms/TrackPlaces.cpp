@@ -122,8 +122,7 @@ static std::optional<Extreme> matchExtreme(Value result) {
   if (!reduction || !result.getType().isIntOrIndexOrFloat())
     return std::nullopt;
   Operation *op = reduction->combiner;
-  if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
-           arith::MaxUIOp, arith::MinUIOp>(op))
+  if (!isExtreme(op))
     return std::nullopt;
   Extreme extreme;
   extreme.loop = loop;
@@ -491,12 +490,11 @@ struct TrackPlacesPass : impl::TrackPlacesBase<TrackPlacesPass> {
         remark(RemarkKind::Declined, root.getLoc(), passName,
                *why ? why : "the condition does not ask for an extreme");
         carried.root.erase();
-        dependences.invalidate();
-        continue;
+      } else {
+        apply(found);
+        for (AffineForOp nest : carried.replaced)
+          nest.erase();
       }
-      apply(found);
-      for (AffineForOp nest : carried.replaced)
-        nest.erase();
       dependences.invalidate();
     }
   }
