@@ -5,7 +5,6 @@
 
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -179,9 +178,7 @@ std::optional<BufferUser> describeUser(AffineForOp root, Value buffer) {
   }
   unsigned depth = user->nest.band.size();
   unsigned parallel = user->nest.getNumParallel();
-  bool asserts =
-      root->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
+  bool asserts = hasAssertion(root);
   while (user->numCuttable < parallel && user->isPlain[user->numCuttable])
     ++user->numCuttable;
   user->isPointwise =

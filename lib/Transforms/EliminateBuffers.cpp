@@ -37,6 +37,7 @@
 #include "Analysis/SizeOrder.h"
 #include "Analysis/Sizes.h"
 #include "Support/Remark.h"
+#include "Transforms/NestMerge.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -60,12 +61,6 @@ using namespace mlir::affine;
 namespace polynest {
 
 static constexpr llvm::StringLiteral passName = "eliminate-buffers";
-
-/// True if the call may end at the operation or inside of it.
-static bool hasAssertion(Operation *op) {
-  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
 
 //===----------------------------------------------------------------------===//
 // Copies

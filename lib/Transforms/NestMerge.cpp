@@ -224,16 +224,18 @@ const char *whyOrderBreaks(Nest &producer, Nest &consumer, unsigned depth) {
   return nullptr;
 }
 
+bool hasAssertion(Operation *op) {
+  return op->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 const char *whyAssertionsMove(Nest &producer, Nest &consumer) {
-  auto hasAssert = [](Nest &nest) {
-    return nest.root->walk([](cf::AssertOp) { return WalkResult::interrupt(); })
-        .wasInterrupted();
-  };
   auto hasIndirect = [](Nest &nest) {
     return llvm::any_of(
         nest.accesses, [](const Access &access) { return !access.isAffine(); });
   };
-  bool first = hasAssert(producer), second = hasAssert(consumer);
+  bool first = hasAssertion(producer.root);
+  bool second = hasAssertion(consumer.root);
   if ((first && second) || (first && hasIndirect(consumer)) ||
       (second && hasIndirect(producer)))
     return "assertions would fail in another order";

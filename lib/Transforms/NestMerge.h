@@ -84,6 +84,9 @@ bool isSamePlace(const Access &a, const Access &b,
 /// Why merging at `depth` could change what an access sees, or null.
 const char *whyOrderBreaks(Nest &producer, Nest &consumer, unsigned depth);
 
+/// True if the call may end at the operation or inside of it.
+bool hasAssertion(mlir::Operation *op);
+
 /// An assertion may guard indirect accesses of the other nest, and two
 /// assertions would fail in another order: why so, or null.
 const char *whyAssertionsMove(Nest &producer, Nest &consumer);
