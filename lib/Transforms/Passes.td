@@ -1365,7 +1365,10 @@ def StreamStores : Pass<"polynest-stream-stores", "mlir::func::FuncOp"> {
     runs as it was. Values do not change. Where static rows are no whole number of
     vectors, and vectors are whole lines, a loop whose iterations do the same to
     each element begins at the first aligned element of the row, and goes on into the
-    vectors behind it that do so, too.
+    vectors behind it that do so, too; what is left of a line at either end is stored
+    ordinarily, by mask, so that lines that were streamed are not read again. Of several
+    loops that write a result in turn, such as rows and their borders, the one that
+    writes the most decides.
 
     Before: `affine.vector_store %v, %r[%i, %j] : memref<8192x8192xf32>, vector<8xf32>`
     After:  `scf.if %aligned { ... vector.store %v, %r[%i, %j] {alignment = 32,

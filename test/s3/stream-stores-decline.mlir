@@ -1,7 +1,8 @@
 // Properties: ordinary stores stay where the result fits the caches (@small),
 // is read (@read), is written in small part by the nest (@part), has rows of no whole vectors (@odd), where iterations leave
 // gaps (@gaps), walk backwards (@back) or down columns (@columns), or write to
-// many rows at once (@many), and for what is no result (@buffer) or too narrow
+// many rows at once (@many), where what borders a row is all that could be
+// streamed (@bordered), and for what is no result (@buffer) or too narrow
 // a vector (@narrow).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -158,7 +159,8 @@ func.func @narrow(%x: vector<2xf32>, %r: memref<1024x512xf32> {polynest.result})
 
 // What differs between lanes other than by element keeps its place: constants
 // (@alternating), every second element (@stepping), a vector for all iterations
-// (@repeating), as do rows of few vectors (@brief).
+// (@repeating), as do rows of few vectors (@brief). What the lanes behind a row hold
+// is divided by (@divided).
 // CHECK-LABEL: func @alternating
 //   CHECK-NOT: scf.if
 //       CHECK: return
@@ -235,6 +237,41 @@ func.func @unlike(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest
       %2 = arith.mulf %1, %1 : vector<16xf32>
       affine.vector_store %0, %r[%i, %j] : memref<4096x4094xf32>, vector<16xf32>
       affine.vector_store %2, %r[%i, %j + 16] : memref<4096x4094xf32>, vector<16xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @divided
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="rows are no whole number of vectors"
+func.func @divided(%a: memref<4096x4096xi32>, %r: memref<4096x4094xi32> {polynest.result})
+    attributes {polynest.entry} {
+  %top = arith.constant dense<1000> : vector<16xi32>
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 4080 step 16 {
+      %0 = affine.vector_load %a[%i, %j] : memref<4096x4096xi32>, vector<16xi32>
+      %1 = arith.divsi %top, %0 : vector<16xi32>
+      affine.vector_store %1, %r[%i, %j] : memref<4096x4094xi32>, vector<16xi32>
+    }
+  }
+  return
+}
+
+// The rows go down, which decides.
+// CHECK-LABEL: func @bordered
+//   CHECK-NOT: scf.if
+//       CHECK: return
+//      REMARK: reason="iterations do not write one after the other"
+func.func @bordered(%x: vector<16xf32>, %r: memref<4096x4096xf32> {polynest.result})
+    attributes {polynest.entry} {
+  affine.for %i = 0 to 4096 {
+    affine.for %j = 0 to 1024 step 16 {
+      affine.vector_store %x, %r[%i, %j] : memref<4096x4096xf32>, vector<16xf32>
+    }
+    affine.for %j = 0 to 3072 step 16 {
+      affine.vector_store %x, %r[%i, -%j + 4080] : memref<4096x4096xf32>, vector<16xf32>
     }
   }
   return

@@ -5,7 +5,7 @@
 // (@dynamic); from many rows, and down columns, where vectors are whole lines
 // (@lines, @down). Rows of any
 // length begin at their first aligned element (@odd), also where more is done behind
-// the loop (@odd_rest); rows of a view that joins
+// the loop (@odd_rest), or beside it (@border); rows of a view that joins
 // dimensions are the result's (@joined). A second run changes
 // nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-stream-stores{threshold-kib=1024}))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
@@ -14,7 +14,11 @@
 
 // CHECK-DAG: #[[$LEAD:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16)>
 // CHECK-DAG: #[[$END:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16 + 3968)>
+// CHECK-DAG: #[[$TAIL:.+]] = affine_map<(d0) -> ((d0 * 14 + 2) mod 16)>
+// CHECK-DAG: #[[$LAST:.+]] = affine_map<(d0) -> (-((d0 * 14 + 2) mod 16) + 4032)>
 // CHECK-DAG: #[[$REST:.+]] = affine_map<(d0) -> ((d0 * 2 + 14) mod 16 + 4032)>
+// CHECK-DAG: #[[$BEHIND:.+]] = affine_map<(d0) -> ((d0 * 14 + 10) mod 16)>
+// CHECK-DAG: #[[$SINCE:.+]] = affine_map<(d0) -> (-((d0 * 14 + 10) mod 16) + 4072)>
 
 // CHECK-LABEL: func @rows
 //  CHECK-SAME: %[[R:[^ ]+]]: memref<1024x512xf32> {polynest.result}
@@ -156,9 +160,6 @@ func.func @lines(%x: vector<16xf32>, %r: memref<1025x512xf32> {polynest.result})
   return
 }
 
-// Row i begins 4094 i + 2 elements behind an aligned one, so that -4094 i - 2, or
-// 2 i + 14, modulo 16 elements of it come before the first line. Of 63 iterations
-// 62 begin there; three vectors, and ordinary ones at both ends, are left.
 // CHECK-LABEL: func @down
 //       CHECK: vector.store %{{.+}} {alignment = 64 : i64, nontemporal = true}
 func.func @down(%x: vector<16xf32>, %r: memref<8192x96xf32> {polynest.result})
@@ -171,21 +172,39 @@ func.func @down(%x: vector<16xf32>, %r: memref<8192x96xf32> {polynest.result})
   return
 }
 
+// Row i begins 4094 i + 2 elements behind an aligned one, so that -4094 i - 2, or
+// 2 i + 14, modulo 16 elements of it come before the first line, and
+// 4094 i + 2 + 4032, or 14 i + 2, behind the last one. Of 63 iterations
+// (4032 - 15) / 64 = 62 fit wherever they begin; up to three lines, and less than one
+// at either end, are left. Lanes of those that are not stored are not read.
 // CHECK-LABEL: func @odd
 //       CHECK: scf.if
 //       CHECK:   affine.parallel (%[[I:.+]]) =
+//       CHECK:     %[[LEAD:.+]] = affine.apply #[[$LEAD]](%[[I]])
+//       CHECK:     arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]> : vector<16xi32>
+//       CHECK:     %[[WORD:.+]] = arith.index_cast %[[LEAD]] : index to i32
+//       CHECK:     %[[LIMIT:.+]] = vector.broadcast %[[WORD]]
+//       CHECK:     %[[MASK:.+]] = arith.cmpi ult, %{{.+}}, %[[LIMIT]]
+//   CHECK-NOT:     affine.prefetch
+//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %{{.+}} + 3]
+//   CHECK-NOT:     affine.vector_load
+//       CHECK:     vector.maskedstore %{{.+}}, %[[MASK]], %{{.+}}
 //       CHECK:     affine.for %{{.+}} = #[[$LEAD]](%[[I]]) to #[[$END]](%[[I]]) step 64
+//       CHECK:       affine.prefetch
 // CHECK-COUNT-4:      vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 //   CHECK-NOT:     nontemporal
-//       CHECK:     }
-// CHECK-COUNT-3:    vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//       CHECK:     affine.for %{{.+}} = #[[$END]](%[[I]]) to 4017 step 16
+//   CHECK-NOT:       affine.prefetch
+//       CHECK:       vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 //   CHECK-NOT:     nontemporal
-//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %c3968 + 51]
-//   CHECK-NOT:     affine.vector_load
-//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c3968 + 50]
-//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %c0 + 3]
-//   CHECK-NOT:     affine.vector_load
-//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c0 + 2]
+//       CHECK:     %[[TAIL:.+]] = affine.apply #[[$TAIL]](%[[I]])
+//       CHECK:     affine.apply #[[$LAST]](%[[I]])
+//       CHECK:     %[[WORD2:.+]] = arith.index_cast %[[TAIL]] : index to i32
+//       CHECK:     %[[LIMIT2:.+]] = vector.broadcast %[[WORD2]]
+//       CHECK:     %[[MASK2:.+]] = arith.cmpi ult, %{{.+}}, %[[LIMIT2]]
+//       CHECK:     %[[GOT:.+]] = vector.maskedload %{{.+}}, %[[MASK2]], %{{.+}}
+//       CHECK:     %[[TWICE:.+]] = arith.mulf %[[GOT]]
+//       CHECK:     vector.maskedstore %{{.+}}, %[[MASK2]], %[[TWICE]]
 //   CHECK-NOT:   affine.vector_store
 //       CHECK: } else {
 //   CHECK-NOT:   nontemporal
@@ -213,23 +232,22 @@ func.func @odd(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.re
   return
 }
 
-// Two more vectors and one that is moved back to end with the row: the loop goes on
-// by an iteration, which is one vector more than it began late, and the second
-// vector stays behind it.
+// A vector more and one that is moved back to end with the row at 4072: as much of the
+// row as the loop, by an iteration of which lines of it run on to there.
 // CHECK-LABEL: func @odd_rest
 //       CHECK: scf.if
 //       CHECK:   affine.parallel (%[[I:.+]]) =
+//       CHECK:     vector.maskedstore
 //       CHECK:     affine.for %{{.+}} = #[[$LEAD]](%[[I]]) to #[[$REST]](%[[I]]) step 32
 // CHECK-COUNT-2:      vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 //   CHECK-NOT:     nontemporal
-//       CHECK:     }
-//       CHECK:     %[[AT:.+]] = affine.apply #[[$REST]](%[[I]])
-//       CHECK:     affine.vector_load %{{.+}}[%[[I]], %[[AT]] + 3]
-//       CHECK:     vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//       CHECK:     affine.for %{{.+}} = #[[$REST]](%[[I]]) to 4057 step 16
+//       CHECK:       vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 //   CHECK-NOT:     nontemporal
-//       CHECK:     affine.vector_store %{{.+}}[%[[I]], %c0 + 2]
-//       CHECK:     affine.vector_store %{{.+}}[%[[I]], 4050]
-//       CHECK:     affine.vector_store %{{.+}}[%[[I]], 4058]
+//       CHECK:     affine.apply #[[$BEHIND]](%[[I]])
+//       CHECK:     affine.apply #[[$SINCE]](%[[I]])
+//       CHECK:     vector.maskedstore
+//   CHECK-NOT:   affine.vector_load
 //   CHECK-NOT:   affine.vector_store
 //       CHECK: } else {
 //   CHECK-NOT:   nontemporal
@@ -249,6 +267,36 @@ func.func @odd_rest(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polyne
     affine.vector_store %2, %r[%i, 4034] : memref<4096x4094xf32>, vector<16xf32>
     affine.vector_store %3, %r[%i, 4050] : memref<4096x4094xf32>, vector<16xf32>
     affine.vector_store %4, %r[%i, 4058] : memref<4096x4094xf32>, vector<16xf32>
+  }
+  return
+}
+
+// What borders the row is stored ordinarily, the row past the caches.
+// CHECK-LABEL: func @border
+//       CHECK: scf.if
+//       CHECK:   affine.parallel
+//       CHECK:     affine.vector_store %{{.+}} : memref<4096x4094xf32>, vector<2xf32>
+//       CHECK:     affine.vector_store %{{.+}} : memref<4096x4094xf32>, vector<4xf32>
+//       CHECK:     vector.maskedstore
+//       CHECK:     affine.for
+//       CHECK:       vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//       CHECK:     affine.for
+//       CHECK:       vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
+//       CHECK:     vector.maskedstore
+//       CHECK: } else {
+//   CHECK-NOT:   nontemporal
+//       CHECK: return
+func.func @border(%a: memref<4096x4096xf32>, %r: memref<4096x4094xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %two = arith.constant dense<0.0> : vector<2xf32>
+  %four = arith.constant dense<0.0> : vector<4xf32>
+  affine.parallel (%i) = (0) to (4096) {
+    affine.vector_store %two, %r[%i, 0] : memref<4096x4094xf32>, vector<2xf32>
+    affine.vector_store %four, %r[%i, 4090] : memref<4096x4094xf32>, vector<4xf32>
+    affine.for %j = 0 to 4080 step 16 {
+      %0 = affine.vector_load %a[%i, %j + 3] : memref<4096x4096xf32>, vector<16xf32>
+      affine.vector_store %0, %r[%i, %j + 2] : memref<4096x4094xf32>, vector<16xf32>
+    }
   }
   return
 }
