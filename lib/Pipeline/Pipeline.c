@@ -29,6 +29,7 @@ typedef enum pn_number {
   NUMBER_FREQUENCY,
   NUMBER_STREAM_THRESHOLD,
   NUMBER_SHARED_SIZE,
+  NUMBER_MEMORY_COST,
   NUMBER_COUNT
 } pn_number_t;
 
@@ -46,6 +47,7 @@ static const char *const number_options[NUMBER_COUNT] = {
     [NUMBER_FREQUENCY] = "frequency-mhz",
     [NUMBER_STREAM_THRESHOLD] = "threshold-kib",
     [NUMBER_SHARED_SIZE] = "shared-size-kib",
+    [NUMBER_MEMORY_COST] = "memory-cost",
 };
 
 #define TAKES(number) (1u << (NUMBER_##number))
@@ -117,6 +119,8 @@ static int64_t number_of(const pn_target_info_t *target, pn_number_t number) {
     return pn_model_stream_threshold_kib(target);
   case NUMBER_SHARED_SIZE:
     return (int64_t)target->usable_llc_kib_per_core * target->cores;
+  case NUMBER_MEMORY_COST:
+    return pn_model_memory_cost(target);
   case NUMBER_COUNT:
     break;
   }
@@ -339,7 +343,8 @@ static const pn_pass_row_t s3_rows[] = {
      .is_optimization = true},
     {.flag = "polynest-fuse-blocks",
      .anchor = ON_FUNC,
-     .numbers = TAKES(CACHE_SIZE),
+     .numbers = TAKES(CACHE_SIZE) | TAKES(SHARED_SIZE) | TAKES(CORES) |
+                TAKES(MEMORY_COST),
      .is_optimization = true},
     {.flag = "polynest-trim-loops",
      .anchor = ON_FUNC,

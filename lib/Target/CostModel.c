@@ -445,6 +445,12 @@ int64_t pn_model_parallel_grain(int64_t iterations, double cycles_per_iteration,
   return max_i64((int64_t)grain, 1);
 }
 
+int64_t pn_model_memory_cost(const pn_target_info_t *info) {
+  pn_model_core_t core = pn_model_core_from_target(info, 4);
+  double cost = last_level_bytes_per_cycle(&core) / core.memory_bytes_per_cycle;
+  return cost > 1 ? (int64_t)(cost + 0.5) : 1;
+}
+
 static bool is_x86(const pn_target_info_t *info) {
   return strncmp(info->llvm_triple, "x86_64", 6) == 0;
 }

@@ -185,6 +185,10 @@ double pn_model_stream_cycles(const pn_model_core_t *core, double bytes,
 int64_t pn_model_parallel_grain(int64_t iterations, double cycles_per_iteration,
                                 int32_t frequency_mhz, double min_chunk_ns);
 
+/* Bytes that the last level gives one core in the time that memory takes for
+ * one, rounded, at least 1. */
+int64_t pn_model_memory_cost(const pn_target_info_t *info);
+
 /* Results from this size on, in KiB, are written past the caches: what all
  * cores together may use of the last level, as ordinary stores leave no more
  * than that of it behind. 0: never, on targets whose non-temporal stores we

@@ -20,10 +20,11 @@
 // Profitable when: a contraction is among the nests, each keeps rows and
 // columns for its tiles, rows of what shrinks are reduced, what shrinks does
 // not fit one core's cache or a mask hides columns of it but a small block does
-// not outgrow it many times, its traffic is more than that of the operands that
-// blocks read more often than nests that stand alone, for which an unknown
-// number of rows counts as few, and there are blocks for a few cores; other
-// sizes that are not known are taken for large ones. Iterations: a contraction
+// not outgrow it many times, its traffic costs more than that of the operands
+// that blocks read more often than nests that stand alone, for which an unknown
+// number of rows counts as few and each of which costs more where it comes from
+// memory, and there are blocks for a few cores; other sizes that are not known
+// are taken for large ones. Iterations: a contraction
 // is among the nests and keeps all its rows and columns, the buffers outgrow
 // one core's share of the last cache and what one iteration touches of them
 // does not, each nest reads much more from the others than it would read again
@@ -93,9 +94,18 @@ static constexpr uint64_t fewestIterations = 16;
 static constexpr uint64_t operandShare = 4;
 
 namespace {
-/// One core's own cache, what programs get of the last one, and who shares it.
+/// One core's own cache, what programs get of the last one, who shares it, and
+/// the bytes that it gives in the time of one from memory.
 struct CacheSizes {
-  uint64_t coreBytes, sharedBytes, cores;
+  uint64_t coreBytes, sharedBytes, cores, memoryCost;
+
+  uint64_t coreShare() const { return sharedBytes / cores; }
+
+  /// Cost of moving `bytes` of what has `size` bytes in all, as bytes of the
+  /// last cache.
+  uint64_t countCost(uint64_t bytes, uint64_t size) const {
+    return size <= coreShare() ? bytes : saturatingMultiply(bytes, memoryCost);
+  }
 };
 
 /// A private buffer, and in which index each common loop stands.
@@ -499,8 +509,7 @@ static const char *judgeIterations(Chain &chain, const CacheSizes &sizes) {
     most = std::max(most, countTouched(chain, nest));
   if (rowBytes == 0)
     return "no buffer would shrink";
-  if (saturatingMultiply(rowBytes, iterations) <=
-      sizes.sharedBytes / sizes.cores)
+  if (saturatingMultiply(rowBytes, iterations) <= sizes.coreShare())
     return "the buffers fit one core's share of the last cache";
   uint64_t rounds = llvm::divideCeil(iterations, sizes.cores);
   if (iterations < leastIterations ||
@@ -508,7 +517,7 @@ static const char *judgeIterations(Chain &chain, const CacheSizes &sizes) {
     return "too few parallel iterations would be left";
   if (most < sizes.coreBytes / fewestIterations)
     return "one iteration takes little of one core's cache";
-  if (most > sizes.sharedBytes / sizes.cores)
+  if (most > sizes.coreShare())
     return "one iteration outgrows the caches, too";
   bool isKnown = true;
   uint64_t operands = 0;
@@ -520,7 +529,8 @@ static const char *judgeIterations(Chain &chain, const CacheSizes &sizes) {
 }
 
 /// Chooses the rows of a block; why the chain should stay apart, or null.
-static const char *judgeRows(Chain &chain, uint64_t cacheBytes) {
+static const char *judgeRows(Chain &chain, const CacheSizes &sizes) {
+  uint64_t cacheBytes = sizes.coreBytes;
   if (!hasContraction(chain))
     return "no contraction is among the nests";
   uint64_t rowBytes = 0, rowTraffic = 0;
@@ -587,8 +597,15 @@ static const char *judgeRows(Chain &chain, uint64_t cacheBytes) {
   uint64_t traffic =
       saturatingMultiply(saturatingMultiply(rowTraffic, fewest), outer);
   uint64_t again = countReadsAgain(reads, outer, fewest, pieces);
-  // Blocks do not read what a mask hides of them: half of it.
-  if (isKnown && (isMasked ? again / 2 : again) > traffic)
+  // Half of that is behind the multiplications of a block, and blocks do not
+  // read what a mask hides of them, half again.
+  again /= isMasked ? 4 : 2;
+  // Buffers of unknown size may be small.
+  bool isStatic = llvm::all_of(chain.buffers, [](const SharedBuffer &buffer) {
+    return memref::AllocOp(buffer.alloc).getType().hasStaticShape();
+  });
+  if (isKnown && sizes.countCost(again, shared) >
+                     sizes.countCost(traffic, isStatic ? whole : 0))
     return "operands read by each block are larger than the buffers";
   if (saturatingMultiply(rowBytes, uint64_t(leastRows)) / mostOverflow >
       cacheBytes)
@@ -970,7 +987,7 @@ void BlockFuser::run() {
       continue;
     collectBuffers(chain);
     if (const char *why = isIteration ? judgeIterations(chain, sizes)
-                                      : judgeRows(chain, sizes.coreBytes)) {
+                                      : judgeRows(chain, sizes)) {
       decline(node, why);
       continue;
     }
@@ -1034,9 +1051,10 @@ struct FuseBlocksPass : impl::FuseBlocksBase<FuseBlocksPass> {
     if (failed(checkOption(context, "cache-size-kib", cacheSizeKib, 16,
                            1048576)) ||
         failed(checkOption(context, "shared-size-kib", sharedSizeKib, 0,
-                           1073741824)))
+                           1073741824)) ||
+        failed(checkOption(context, "cores", cores, 1, 65536)))
       return failure();
-    return checkOption(context, "cores", cores, 1, 65536);
+    return checkOption(context, "memory-cost", memoryCost, 1, 1024);
   }
 
   void runOnOperation() override {
@@ -1044,7 +1062,8 @@ struct FuseBlocksPass : impl::FuseBlocksBase<FuseBlocksPass> {
       return;
     BlockFuser fuser(getOperation(),
                      {uint64_t(cacheSizeKib) * 1024,
-                      uint64_t(sharedSizeKib) * 1024, uint64_t(cores)},
+                      uint64_t(sharedSizeKib) * 1024, uint64_t(cores),
+                      uint64_t(memoryCost)},
                      iterations);
     fuser.run();
     numApplied += fuser.applied;

@@ -647,9 +647,12 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     shorter blocks are. Sizes may be unknown, and count as large; as many whole
     blocks as there are run then, and what is left. Where all rows
     would fit the cache blocks have 32. Declines where the buffers fit a quarter of
-    the cache and no such mask is put on, or blocks would read more again than that
-    saves, compared with products that join the rows of several loops; there rows of
-    an unknown number count as few. No value changes.
+    the cache and no such mask is put on, or what blocks read again costs more than
+    that saves, compared with products that join the rows of several loops; there
+    rows of an unknown number count as few. Half of what is read again is behind the
+    multiplications; what does not stay in one core's share of the last cache
+    (`shared-size-kib` over `cores`), the buffers as wholes or the operands, costs
+    `memory-cost` times as much. No value changes.
 
     With `iterations` a block is one iteration of all common loops: an image of a
     batch, through convolutions and what stands between them, in its layout by
@@ -673,10 +676,11 @@ def FuseBlocks : Pass<"polynest-fuse-blocks", "mlir::func::FuncOp"> {
     Option<"iterations", "iterations", "bool", /*default=*/"false",
            "A block is one iteration of the common loops, such as an image">,
     Option<"sharedSizeKib", "shared-size-kib", "int64_t", /*default=*/"8192",
-           "What programs get of the last cache, 0 to 1073741824; with "
-           "iterations">,
+           "What programs get of the last cache, 0 to 1073741824">,
     Option<"cores", "cores", "int64_t", /*default=*/"4",
-           "Cores that are to have iterations to run, 1 to 65536">
+           "Cores that share it and are to have iterations, 1 to 65536">,
+    Option<"memoryCost", "memory-cost", "int64_t", /*default=*/"3",
+           "Bytes of the last cache in the time of one from memory, 1 to 1024">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Nests merged with those before">,

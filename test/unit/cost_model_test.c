@@ -291,6 +291,24 @@ static void grain(void) {
   CHECK(pn_model_parallel_grain(INT64_MAX, 1e-300, 2000, 1e300) == INT64_MAX);
 }
 
+static void memory_cost(void) {
+  pn_target_info_t info = {.vector_bits = 512,
+                           .caches = {[2] = {.size_kib = 32768}},
+                           .l2_bytes_per_cycle = 64,
+                           .l3_bytes_per_cycle = 32,
+                           .frequency_mhz = 4000,
+                           .memory_mib_per_s = 32768};
+  /* 32 bytes a cycle for 8.6. */
+  CHECK(pn_model_memory_cost(&info) == 4);
+  /* Without L3 the last level is L2. */
+  info.caches[2] = (pn_target_cache_t){0};
+  info.l3_bytes_per_cycle = 0;
+  CHECK(pn_model_memory_cost(&info) == 7);
+  /* Memory never counts less than a cache. */
+  info.l2_bytes_per_cycle = 4;
+  CHECK(pn_model_memory_cost(&info) == 1);
+}
+
 static void stream_stores(void) {
   pn_target_info_t info = {
       .llvm_triple = "x86_64-pc-linux-gnu",
@@ -1250,6 +1268,7 @@ int main(void) {
   CHECK_RUN(strange_input);
   CHECK_RUN(streams);
   CHECK_RUN(grain);
+  CHECK_RUN(memory_cost);
   CHECK_RUN(stream_stores);
   CHECK_RUN(cut_loops);
   CHECK_RUN(contraction_plans);
