@@ -301,6 +301,14 @@ def test_none_and_all_of_a_row(shape):
             assert h.dtype == w.dtype and torch.equal(h, w)
 
 
+def test_logcumsumexp_of_any_length():
+    """Exponentials of 1000 are infinite."""
+    f = compiled(lambda x: torch.logcumsumexp(x, 1), dynamic=True)
+    for n in (7, 9):
+        x = torch.randn(3, n) * 1000
+        torch.testing.assert_close(f(x), torch.logcumsumexp(x, 1))
+
+
 @pytest.mark.parametrize(
     "function",
     [lambda x: torch.topk(x, 2), lambda x: torch.sort(x.repeat(1, 4) > 1, 1)],
