@@ -15,7 +15,8 @@
  * says why. Environment, read where the options leave it open: POLYNEST_CACHE=0
  * turns every cache off; POLYNEST_CACHE_DIR is the directory, in place of
  * $XDG_CACHE_HOME/polynest/code or ~/.cache/polynest/code;
- * POLYNEST_CACHE_SIZE_MIB limits it.
+ * POLYNEST_CACHE_SIZE_MIB limits it. Values that are neither are not taken;
+ * pn_cache_problem says so.
  * Units: bytes.
  * Ownership: reference counted; executables that came from a cache keep it.
  * Threads: internally locked.

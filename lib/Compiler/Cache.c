@@ -83,7 +83,16 @@ static pn_error_t *configure(pn_cache_t *cache,
                                    "XDG_CACHE_HOME nor HOME is set");
   else if (!cache->is_off && !pn_identity_append(&cache->identity))
     pn_buffer_append_text(&reason, "the build of the library is not known");
+  const char *size = pn_env_string("POLYNEST_CACHE_SIZE_MIB");
   int32_t mib = pn_env_count("POLYNEST_CACHE_SIZE_MIB", INT32_MAX);
+  if (size && !mib && !options->limit_bytes && !reason.size)
+    pn_buffer_printf(&reason,
+                     "POLYNEST_CACHE_SIZE_MIB is '%s', not a number of MiB "
+                     "above 0; %d is taken",
+                     size, DEFAULT_LIMIT_MIB);
+  if (word && !cache->is_off && strcmp(word, "1") != 0 && !reason.size)
+    pn_buffer_printf(
+        &reason, "POLYNEST_CACHE is '%s', neither 0 nor 1; 1 is taken", word);
   cache->limit_bytes = options->limit_bytes
                            ? options->limit_bytes
                            : (uint64_t)(mib ? mib : DEFAULT_LIMIT_MIB) << 20;

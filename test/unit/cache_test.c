@@ -446,6 +446,25 @@ static void test_environment(void) {
   CHECK(stats_of(cache).entries == 1);
   CHECK_OK(pn_cache_clear(cache));
   pn_cache_release(cache);
+  static const char *const sizes[] = {"abc", "0", "-1", "12abc", "1.5"};
+  for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); ++i) {
+    (void)setenv("POLYNEST_CACHE_SIZE_MIB", sizes[i], 1);
+    CHECK_OK(pn_cache_create(NULL, &cache));
+    CHECK(stats_of(cache).limit_bytes == 1 << 30);
+    CHECK(strstr(pn_cache_problem(cache), sizes[i]));
+    pn_cache_release(cache);
+  }
+  /* The limit is the caller's. */
+  cache = open_cache(folder, 5 << 20);
+  CHECK(stats_of(cache).limit_bytes == 5 << 20 && !*pn_cache_problem(cache));
+  pn_cache_release(cache);
+  (void)unsetenv("POLYNEST_CACHE_SIZE_MIB");
+  (void)setenv("POLYNEST_CACHE", "yes", 1);
+  cache = open_cache(folder, 0);
+  CHECK(*pn_cache_directory(cache));
+  CHECK(strstr(pn_cache_problem(cache), "'yes', neither 0 nor 1"));
+  pn_cache_release(cache);
+  (void)unsetenv("POLYNEST_CACHE");
 }
 
 /* Two processes compile the same programs at once; both are right. */
