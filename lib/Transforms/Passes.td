@@ -997,9 +997,13 @@ def ReplaceScalars : Pass<"polynest-replace-scalars", "mlir::func::FuncOp"> {
     stored after it, through as many loops as it stands still in. Then values
     are forwarded from stores and loads to later loads within a block (and into
     the regions of its operations), and stores are erased that are overwritten
-    unread or that write what the location already holds.
+    unread or that write what the location already holds. Last, a loop that carries
+    two values which are the same in every iteration, as where two operations need
+    the same sum, carries one.
 
-    Legal if nothing else in the loop may touch the location. Where a loop may
+    Legal if nothing else in the loop may touch the location; two carried values
+    are the same if they begin as one, and operations without effects compute one
+    from the other's like. Where a loop may
     not run and the location is not known to exist then, the loop is put under
     an `affine.if` that asks whether it runs.
 

@@ -6,32 +6,41 @@
 // innermost loops first, so that a value is carried through a whole band of
 // reduction loops. (b) Stored and loaded values are forwarded to later loads of
 // the same location, stores that are overwritten unread, and stores of what the
-// location already holds, are erased.
-// Legal when: (a) nothing else in the loop may touch the location, and the
-// location exists also if the loop does not run: it runs at least once, or the
-// location is accessed beside the loop, or its index is in bounds by constant
-// ranges; otherwise the loop is put under an affine.if that asks whether it
-// runs. (b) is decided within one block; a region inside it that may write the
-// location ends the value's life, one that may read it keeps the store.
-// Profitable always: a load and a store an iteration become none.
-// Limits: accesses under a condition in the loop are not promoted; loops are
-// affine.for; values are matched by equal memref and composed index map.
-// Cost: operations times nesting depth for (a); for (b) operations times the
-// live values of one block.
+// location already holds, are erased. (c) What a loop carries twice, such as
+// the same sum of two operations, it carries once. Legal when: (a) nothing else
+// in the loop may touch the location, and the location exists also if the loop
+// does not run: it runs at least once, or the location is accessed beside the
+// loop, or its index is in bounds by constant ranges; otherwise the loop is put
+// under an affine.if that asks whether it runs. (b) is decided within one
+// block; a region inside it that may write the location ends the value's life,
+// one that may read it keeps the store. (c) Both begin with one value, and if
+// both are the same in an iteration, what follows them is computed alike, by
+// operations without effects: then they are the same in all, to the bit. Loads
+// are the same where (b) made them one. Profitable always: a load and a store
+// an iteration become none, two computations one. Limits: accesses under a
+// condition in the loop are not promoted; loops are affine.for; values are
+// matched by equal memref and composed index map; for (c) order of operands
+// counts, and values are compared with the first few others. Cost: operations
+// times nesting depth for (a); for (b) operations times the live values of one
+// block; for (c) operations times nesting depth times carried values.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
+#include "Support/EraseDead.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/AffineValueMap.h"
+#include "mlir/Dialect/Affine/LoopUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IntegerSet.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <vector>
@@ -449,6 +458,157 @@ void Forwarder::runOnBlock(Block &block, KnownValues known) {
 }
 
 //===----------------------------------------------------------------------===//
+// Values carried twice
+//===----------------------------------------------------------------------===//
+
+/// With how many others carried by a loop a value is compared.
+static constexpr unsigned maxCompared = 16;
+
+/// The loop that carries a value, of which this is what an iteration begins
+/// with, or the loop ends with, and the value's number.
+static std::pair<AffineForOp, unsigned> getCarried(Value value) {
+  if (auto result = dyn_cast<OpResult>(value))
+    return {dyn_cast<AffineForOp>(result.getOwner()), result.getResultNumber()};
+  auto argument = cast<BlockArgument>(value);
+  auto loop = dyn_cast<AffineForOp>(argument.getOwner()->getParentOp());
+  if (!loop || argument.getArgNumber() == 0)
+    return {};
+  return {loop, argument.getArgNumber() - 1};
+}
+
+/// True if the two are the same in all iterations. What has to be the same for
+/// that is collected, until it is found to be so, to follow from what else is
+/// in the list, or not to be.
+static bool areAlwaysEqual(AffineForOp loop, unsigned a, unsigned b) {
+  llvm::SmallDenseSet<std::pair<Value, Value>, 16> assumed;
+  SmallVector<std::pair<Value, Value>> open;
+  auto assume = [&](Value left, Value right) {
+    if (left != right && assumed.insert({left, right}).second)
+      open.push_back({left, right});
+    return success();
+  };
+  (void)assume(loop.getRegionIterArgs()[a], loop.getRegionIterArgs()[b]);
+  while (!open.empty()) {
+    auto [left, right] = open.pop_back_val();
+    if (left.getType() != right.getType())
+      return false;
+    auto [carrier, leftNumber] = getCarried(left);
+    auto [other, rightNumber] = getCarried(right);
+    if (carrier || other) {
+      if (carrier != other || isa<OpResult>(left) != isa<OpResult>(right))
+        return false;
+      (void)assume(carrier.getInits()[leftNumber],
+                   carrier.getInits()[rightNumber]);
+      (void)assume(carrier.getYieldedValues()[leftNumber],
+                   carrier.getYieldedValues()[rightNumber]);
+      // By which the yielded ones, and so results, are the same.
+      (void)assume(carrier.getRegionIterArgs()[leftNumber],
+                   carrier.getRegionIterArgs()[rightNumber]);
+      continue;
+    }
+    auto leftResult = dyn_cast<OpResult>(left),
+         rightResult = dyn_cast<OpResult>(right);
+    if (!leftResult || !rightResult ||
+        leftResult.getResultNumber() != rightResult.getResultNumber())
+      return false;
+    Operation *one = leftResult.getOwner(), *two = rightResult.getOwner();
+    if (one->getNumRegions() || !isMemoryEffectFree(one) ||
+        !OperationEquivalence::isEquivalentTo(
+            one, two, assume, /*markEquivalent=*/nullptr,
+            OperationEquivalence::IgnoreLocations))
+      return false;
+  }
+  return true;
+}
+
+/// The values of `loop` to carry, by number, each with those that are always
+/// equal to it.
+static llvm::MapVector<unsigned, SmallVector<unsigned, 1>>
+groupCarried(AffineForOp loop) {
+  llvm::MapVector<unsigned, SmallVector<unsigned, 1>> groups;
+  for (unsigned i = 0, e = loop.getNumIterOperands(); i < e; ++i) {
+    unsigned compared = 0;
+    auto *group = llvm::find_if(groups, [&](const auto &entry) {
+      return ++compared <= maxCompared && areAlwaysEqual(loop, entry.first, i);
+    });
+    if (group == groups.end())
+      groups[i];
+    else
+      group->second.push_back(i);
+  }
+  return groups;
+}
+
+/// Carries once what `loop` carries twice.
+static void mergeCarriedBy(AffineForOp loop, IRRewriter &rewriter) {
+  auto groups = groupCarried(loop);
+  unsigned numDropped = loop.getNumIterOperands() - groups.size();
+  if (numDropped == 0)
+    return;
+  SmallVector<Value> inits, yields;
+  for (const auto &[kept, dropped] : groups) {
+    inits.push_back(loop.getInits()[kept]);
+    yields.push_back(loop.getYieldedValues()[kept]);
+  }
+  rewriter.setInsertionPoint(loop);
+  auto merged =
+      AffineForOp::create(rewriter, loop.getLoc(), loop.getLowerBoundOperands(),
+                          loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
+                          loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
+  merged->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  SmallVector<Operation *> dead;
+  SmallVector<Value> arguments(loop.getBody()->getNumArguments());
+  arguments[0] = merged.getInductionVar();
+  for (const auto &[i, group] : llvm::enumerate(groups)) {
+    arguments[1 + group.first] = merged.getRegionIterArgs()[i];
+    rewriter.replaceAllUsesWith(loop.getResult(group.first),
+                                merged.getResult(i));
+    for (unsigned dropped : group.second) {
+      arguments[1 + dropped] = merged.getRegionIterArgs()[i];
+      rewriter.replaceAllUsesWith(loop.getResult(dropped), merged.getResult(i));
+      if (Operation *op = loop.getYieldedValues()[dropped].getDefiningOp())
+        dead.push_back(op);
+    }
+  }
+  loop.getBody()->getTerminator()->setOperands(yields);
+  rewriter.mergeBlocks(loop.getBody(), merged.getBody(), arguments);
+  rewriter.eraseOp(loop);
+  eraseDead(dead);
+  remark(RemarkKind::Applied, merged.getLoc(), passName,
+         "carried once what was carried twice")
+      << arg("values", numDropped);
+}
+
+/// Merges what loops carry from the outermost one on: what a loop inside begins
+/// with is then one value.
+static void mergeCarried(func::FuncOp function, IRRewriter &rewriter) {
+  SmallVector<AffineForOp> loops;
+  function.walk<WalkOrder::PreOrder>([&](AffineForOp loop) {
+    if (loop.getNumIterOperands() > 1 && loop.getStepAsInt() > 0)
+      loops.push_back(loop);
+  });
+  for (AffineForOp loop : loops)
+    mergeCarriedBy(loop, rewriter);
+}
+
+/// Puts what fills single elements, in loops that run once each, beside what
+/// reads them.
+static void unwrapFills(func::FuncOp function) {
+  for (Block &block : function.getBody())
+    for (AffineForOp loop : llvm::to_vector(block.getOps<AffineForOp>())) {
+      auto fills = [&](Operation &op) {
+        auto store = dyn_cast<AffineStoreOp>(op);
+        return isa<AffineYieldOp>(op) ||
+               (store && loop.isDefinedOutsideOfLoop(store.getValueToStore()));
+      };
+      if (loop.getNumResults() == 0 && loop.getStepAsInt() > 0 &&
+          getTripCount(loop) == uint64_t(1) &&
+          llvm::all_of(*loop.getBody(), fills))
+        (void)promoteIfSingleIteration(loop);
+    }
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -456,6 +616,7 @@ namespace {
 struct ReplaceScalarsPass : impl::ReplaceScalarsBase<ReplaceScalarsPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    unwrapFills(getOperation());
     SmallVector<AffineForOp> loops;
     // The parser lets a step of zero through; such a loop never ends.
     getOperation()->walk([&](AffineForOp loop) {
@@ -497,6 +658,7 @@ struct ReplaceScalarsPass : impl::ReplaceScalarsBase<ReplaceScalarsPass> {
       forwarder.runOnBlock(block, {});
     numForwarded += forwarder.numForwarded;
     numErased += forwarder.numErased;
+    mergeCarried(getOperation(), rewriter);
   }
 };
 } // namespace

@@ -3,7 +3,9 @@
 // touched under a condition (@condition), or if a view of it is touched (@view);
 // values die at a call (@call), at a may-alias store (@kill), and at the end of
 // a block that may not run (@branch); an unread store before a loop that reads
-// stays (@read).
+// stays (@read); a loop carries both of two values that begin unlike (@begin), are
+// computed unlike (@step), of what another loop carries unlike (@inner), or of
+// memory that is written between two loads (@written).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-replace-scalars))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -142,4 +144,67 @@ func.func @read(%A: memref<4xf32>, %B: memref<4xf32> {polynest.result},
   }
   affine.store %y, %A[1] : memref<4xf32>
   return
+}
+
+// CHECK-LABEL: func @begin
+//       CHECK: affine.for {{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (f32, f32)
+//       CHECK: return
+func.func @begin(%A: memref<?xf32>, %n: index) -> (f32, f32) {
+  %z = arith.constant 0.0 : f32
+  %m = arith.constant -0.0 : f32
+  %r:2 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %m) -> (f32, f32) {
+    %a = affine.load %A[%i] : memref<?xf32>
+    %x1 = arith.addf %x, %a : f32
+    %y1 = arith.addf %y, %a : f32
+    affine.yield %x1, %y1 : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
+}
+
+// Other operations, other attributes, operands in another order.
+// CHECK-LABEL: func @step
+//       CHECK: affine.for {{.+}} -> (f32, f32, f32, f32)
+//       CHECK: return
+func.func @step(%A: memref<?xf32>, %n: index, %z: f32) -> (f32, f32, f32, f32) {
+  %r:4 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %z, %v = %z, %w = %z) -> (f32, f32, f32, f32) {
+    %a = affine.load %A[%i] : memref<?xf32>
+    %x1 = arith.addf %x, %a : f32
+    %y1 = arith.subf %y, %a : f32
+    %v1 = arith.addf %v, %a fastmath<contract> : f32
+    %w1 = arith.addf %a, %w : f32
+    affine.yield %x1, %y1, %v1, %w1 : f32, f32, f32, f32
+  }
+  return %r#0, %r#1, %r#2, %r#3 : f32, f32, f32, f32
+}
+
+// CHECK-LABEL: func @inner
+//       CHECK: affine.for {{.+}} -> (f32, f32)
+//       CHECK: affine.for {{.+}} -> (f32, f32)
+//       CHECK: return
+func.func @inner(%A: memref<?xf32>, %n: index, %z: f32) -> (f32, f32) {
+  %r:2 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %z) -> (f32, f32) {
+    %q:2 = affine.for %j = 0 to %n iter_args(%v = %x, %w = %y) -> (f32, f32) {
+      %a = affine.load %A[%j] : memref<?xf32>
+      %v1 = arith.addf %v, %a : f32
+      %w1 = arith.maximumf %w, %a : f32
+      affine.yield %v1, %w1 : f32, f32
+    }
+    affine.yield %q#0, %q#1 : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
+}
+
+// CHECK-LABEL: func @written
+//       CHECK: affine.for {{.+}} -> (f32, f32)
+//       CHECK: return
+func.func @written(%A: memref<?xf32> {polynest.mutable}, %n: index, %z: f32) -> (f32, f32) {
+  %r:2 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %z) -> (f32, f32) {
+    %a = affine.load %A[%i] : memref<?xf32>
+    %x1 = arith.addf %x, %a : f32
+    affine.store %x1, %A[%i + 1] : memref<?xf32>
+    %b = affine.load %A[%i + 1] : memref<?xf32>
+    %y1 = arith.addf %y, %b : f32
+    affine.yield %x1, %y1 : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
 }

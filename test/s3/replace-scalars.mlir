@@ -3,8 +3,10 @@
 // run and nothing says that the location exists then (@conv); two locations at
 // once (@maximum_and_sum); a view of distinct constant offset does not disturb
 // (@neighbour); vectors too (@vector); values are forwarded into loops and out
-// of blocks, and dead stores go (@forward, @dead); a second run changes
-// nothing.
+// of blocks, and dead stores go (@forward, @dead); what two loops in each other
+// carry twice they carry once, also where a loop that runs once fills in the
+// first value (@twice), with other values between (@between) and changed in
+// turn (@in_turn); a second run changes nothing.
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-replace-scalars))' > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --pass-pipeline='builtin.module(func.func(polynest-replace-scalars))' | diff %t.once -
@@ -181,4 +183,79 @@ func.func @dead(%A: memref<8xf32>, %B: memref<8xf32> {polynest.result}) {
     affine.store %c, %B[%i] : memref<8xf32>
   }
   return
+}
+
+// CHECK-LABEL: func @twice
+//  CHECK-SAME: (%[[A:.+]]: memref<7x9xf32>, %[[R:.+]]: memref<f32> {{.+}}, %[[S:.+]]: memref<1x1xf32>
+//       CHECK: %[[Z:.+]] = arith.constant 0.0
+//   CHECK-NOT: affine.store
+//       CHECK: %[[O:.+]] = affine.for %[[I:.+]] = 0 to 7 iter_args(%[[X:.+]] = %[[Z]]) -> (f32)
+//  CHECK-NEXT: %[[N:.+]] = affine.for %[[J:.+]] = 0 to 9 iter_args(%[[Y:.+]] = %[[X]]) -> (f32)
+//  CHECK-NEXT: %[[L:.+]] = affine.load %[[A]][%[[I]], %[[J]]]
+//  CHECK-NEXT: %[[T:.+]] = arith.addf %[[L]], %[[Y]]
+//  CHECK-NEXT: affine.yield %[[T]]
+//       CHECK: affine.yield %[[N]]
+//   CHECK-DAG: affine.store %[[O]], %[[R]][]
+//   CHECK-DAG: affine.store %[[O]], %[[S]][0, 0]
+//       CHECK: return
+func.func @twice(%A: memref<7x9xf32>, %R: memref<f32> {polynest.result},
+                 %S: memref<1x1xf32> {polynest.result}) {
+  %z = arith.constant 0.0 : f32
+  affine.store %z, %R[] : memref<f32>
+  affine.for %i = 0 to 1 {
+    affine.store %z, %S[%i, 0] : memref<1x1xf32>
+  }
+  affine.for %i = 0 to 7 {
+    affine.for %j = 0 to 9 {
+      %a = affine.load %A[%i, %j] : memref<7x9xf32>
+      %r = affine.load %R[] : memref<f32>
+      %r1 = arith.addf %a, %r : f32
+      affine.store %r1, %R[] : memref<f32>
+      %b = affine.load %A[%i, %j] : memref<7x9xf32>
+      %s = affine.load %S[0, 0] : memref<1x1xf32>
+      %s1 = arith.addf %b, %s : f32
+      affine.store %s1, %S[0, 0] : memref<1x1xf32>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func @between
+//       CHECK: %[[O:.+]]:2 = affine.for %{{.+}} = 0 to %{{.+}} iter_args(%[[S:.+]] = %{{.+}}, %[[P:.+]] = %{{.+}}) -> (f32, f32)
+//       CHECK: %[[Q:.+]] = arith.mulf %{{.+}}, %{{.+}}
+//       CHECK: %[[T:.+]] = arith.addf %[[S]], %[[Q]]
+//       CHECK: %[[U:.+]] = arith.maximumf %[[P]], %[[Q]]
+//   CHECK-NOT: arith
+//       CHECK: affine.yield %[[T]], %[[U]]
+//       CHECK: return %[[O]]#0, %[[O]]#1, %[[O]]#0
+func.func @between(%A: memref<?xf32>, %n: index) -> (f32, f32, f32) {
+  %z = arith.constant 0.0 : f32
+  %z2 = arith.constant 0.0 : f32
+  %m = arith.constant 1.0 : f32
+  %r:3 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %m, %w = %z2) -> (f32, f32, f32) {
+    %a = affine.load %A[%i] : memref<?xf32>
+    %p = arith.mulf %a, %a : f32
+    %q = arith.mulf %a, %a : f32
+    %x1 = arith.addf %x, %p : f32
+    %y1 = arith.maximumf %y, %p : f32
+    %w1 = arith.addf %w, %q : f32
+    affine.yield %x1, %y1, %w1 : f32, f32, f32
+  }
+  return %r#0, %r#1, %r#2 : f32, f32, f32
+}
+
+// Each is computed from the other: the same, if they were before.
+// CHECK-LABEL: func @in_turn
+//       CHECK: %[[O:.+]] = affine.for %{{.+}} = 0 to %{{.+}} iter_args(%[[S:.+]] = %{{.+}}) -> (f32)
+//       CHECK: %[[T:.+]] = arith.addf %[[S]], %{{.+}}
+//  CHECK-NEXT: affine.yield %[[T]]
+//       CHECK: return %[[O]], %[[O]]
+func.func @in_turn(%A: memref<?xf32>, %n: index, %z: f32) -> (f32, f32) {
+  %r:2 = affine.for %i = 0 to %n iter_args(%x = %z, %y = %z) -> (f32, f32) {
+    %a = affine.load %A[%i] : memref<?xf32>
+    %x1 = arith.addf %y, %a : f32
+    %y1 = arith.addf %x, %a : f32
+    affine.yield %x1, %y1 : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
 }
