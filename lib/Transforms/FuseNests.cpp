@@ -27,6 +27,9 @@
 // several rows at once; that may be the same part of the product's work, and
 // what a buffer takes. A buffer that goes to memory, whatever reads it, is
 // computed by each nest that does where that takes less (`outweighsBuffer`).
+// Nests that only read the same wait until later ones have been looked at, if
+// these could take in what one of them writes, and could not from both
+// together, and that moves more bytes than are read once instead of twice.
 // Limits: merged loops have equal bounds and steps; nests with results and
 // merged loops with iter_args are left alone; accesses through different views
 // of one base are not compared.
@@ -67,7 +70,7 @@ namespace polynest {
 static constexpr llvm::StringLiteral passName = "fuse-nests";
 
 /// How far back partners are looked for: bounds that keep the pass linear.
-static constexpr unsigned maxCandidates = 8, maxKnown = 64;
+static constexpr unsigned maxCandidates = 8, maxKnown = 64, maxWaiting = 32;
 
 /// By asking for each operation in between.
 static std::optional<Move> planMove(DependenceAnalysis &dependences,
@@ -313,7 +316,16 @@ private:
   bool tryInside(AffineForOp partner, AffineForOp loop);
   void findBound(NestGraph &graph);
   void fuseTopLevel(NestGraph &graph);
+  void fuseInOrder(NestGraph &graph);
   bool fuseWithAny(NestGraph &graph, unsigned consumerId, unsigned &fusedId);
+  /// Whether a later reader can take in what the nest writes, and, if so, could
+  /// not once the nest is fused with `other`.
+  enum class Taking { None, Always, Alone };
+  Taking askReader(NestGraph &graph, NestNode &nest, NestNode &other,
+                   NestNode &reader, std::optional<NestExpression> &expression);
+  /// Bytes that the nest writes and others read again only because it is fused
+  /// with `other`; of readers behind both.
+  uint64_t countStranded(NestGraph &graph, NestNode &nest, NestNode &other);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
   /// Has each reader of a large buffer compute it, if that pays.
   bool tryRecompute(NestGraph &graph, NestNode &producer, NestNode &consumer);
@@ -334,6 +346,9 @@ private:
   /// Last nests that read, or wrote to, a base, for siblings.
   llvm::DenseMap<Value, SmallVector<unsigned, 2>> lastReaders, lastWriters;
   llvm::DenseSet<std::pair<unsigned, unsigned>> refused;
+  /// Readers have their chance at what nests write before these are fused
+  /// because they read the same; some nests were left apart for that.
+  bool readersWait = true, hasWaited = false;
   /// Nests that go away, as all readers of what they write compute it.
   llvm::DenseSet<unsigned> vanishing;
   /// Nests that constant inputs alone decide: they leave the call, see
@@ -578,6 +593,101 @@ bool NestFuser::tryAlign(NestGraph &graph, unsigned producerId,
   return true;
 }
 
+/// The nodes and other operations of the block that `op` has to follow.
+static SmallVector<Operation *> getPredecessors(NestGraph &graph,
+                                                Operation *op) {
+  SmallVector<Operation *> list;
+  if (NestNode *node = graph.getNode(op))
+    for (const NestEdge &edge : graph.edgesTo(node->id))
+      list.push_back(graph.getNode(edge.source)->op);
+  op->walk([&](Operation *user) {
+    for (Value operand : user->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        if (source->getBlock() == op->getBlock())
+          list.push_back(source);
+  });
+  return list;
+}
+
+/// How a nest waits for another one that stands before it, next to `with`:
+/// through something else, that would then stand in between, or for itself.
+enum class Waiting { None, Itself, Between };
+
+/// What is not found soon is taken not to be there.
+static Waiting getWaiting(NestGraph &graph, NestNode &nest, NestNode &other,
+                          NestNode &with) {
+  llvm::SetVector<Operation *> waiting;
+  auto add = [&](Operation *op) {
+    for (Operation *source : getPredecessors(graph, op))
+      if (source != with.op && !source->isBeforeInBlock(other.op))
+        waiting.insert(source);
+  };
+  add(nest.op);
+  bool isNext = waiting.remove(other.op);
+  for (unsigned i = 0; i < waiting.size() && i < maxWaiting; ++i) {
+    add(waiting[i]);
+    if (waiting.contains(other.op))
+      return Waiting::Between;
+  }
+  return isNext ? Waiting::Itself : Waiting::None;
+}
+
+NestFuser::Taking
+NestFuser::askReader(NestGraph &graph, NestNode &nest, NestNode &other,
+                     NestNode &reader,
+                     std::optional<NestExpression> &expression) {
+  if (reader.isOpaque || reader.id == nest.id || reader.id == other.id ||
+      !graph.precedes(nest.id, reader.id) ||
+      !graph.precedes(other.id, reader.id) ||
+      bound.contains(nest.id) != bound.contains(reader.id))
+    return Taking::None;
+  FusionCost cost;
+  const char *why = nullptr;
+  if (chooseDepth(nestOf(nest), nestOf(reader), cost, why) &&
+      planMove(graph, nest, reader)) {
+    Waiting waiting = getWaiting(graph, reader, other, nest);
+    bool canJoin = waiting == Waiting::None ||
+                   (waiting == Waiting::Itself &&
+                    chooseDepth(nestOf(other), nestOf(reader), cost, why) != 0);
+    return canJoin ? Taking::Always : Taking::Alone;
+  }
+  // Two nests together are no expression.
+  SmallVector<AffineLoadOp> loads;
+  uint64_t redundantPercent = 0;
+  if (expression && !whyNotInline(graph, nest, reader, *expression, loads) &&
+      (!judgeInline(graph, *expression, loads, reader, limits,
+                    redundantPercent) ||
+       outweighsBuffer(graph, nest, *expression, limits)))
+    return Taking::Alone;
+  return Taking::None;
+}
+
+uint64_t NestFuser::countStranded(NestGraph &graph, NestNode &nest,
+                                  NestNode &other) {
+  uint64_t bytes = 0;
+  std::optional<NestExpression> expression = matchExpression(nest);
+  for (Value base : nest.writes) {
+    auto alloc = base.getDefiningOp<memref::AllocOp>();
+    SmallVector<NestNode *> readers = graph.readersOf(base);
+    if (!alloc || !isPrivateAllocation(alloc) ||
+        readers.size() > maxCandidates || graph.writersOf(base).size() > 1)
+      continue;
+    bool isTaken = true, isStranded = false;
+    for (NestNode *reader : readers) {
+      Taking taking = askReader(graph, nest, other, *reader, expression);
+      isTaken &= taking != Taking::None;
+      isStranded |= taking == Taking::Alone;
+      if (!isTaken)
+        break;
+    }
+    if (isTaken && isStranded)
+      bytes = saturatingAdd(
+          bytes,
+          saturatingMultiply(getBufferBytes(alloc.getType()).value_or(0), 2));
+  }
+  return bytes;
+}
+
 bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
                             unsigned &fusedId) {
   // Producers first, the nearest first, then readers of the same data and
@@ -637,6 +747,15 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
     if (!move) {
       decline(producer.op, consumer.op, why);
       refused.insert({id, consumer.id});
+      continue;
+    }
+    if (readersWait && !cost.flows &&
+        saturatingAdd(countStranded(graph, producer, consumer),
+                      countStranded(graph, consumer, producer)) >
+            cost.savedBytes) {
+      decline(producer.op, consumer.op,
+              "readers of what both write have their chance first");
+      hasWaited = true;
       continue;
     }
     remark(RemarkKind::Applied, consumer.op->getLoc(), passName, "nests fused")
@@ -707,8 +826,9 @@ static SmallVector<unsigned> getNestIds(NestGraph &graph) {
   return ids;
 }
 
-void NestFuser::fuseTopLevel(NestGraph &graph) {
-  findBound(graph);
+void NestFuser::fuseInOrder(NestGraph &graph) {
+  lastReaders.clear();
+  lastWriters.clear();
   for (unsigned id : getNestIds(graph)) {
     NestNode *node = graph.getNode(id);
     while (node && fuseWithAny(graph, id, id))
@@ -729,6 +849,15 @@ void NestFuser::fuseTopLevel(NestGraph &graph) {
     remember(node->reads, lastReaders);
     remember(node->writes, lastWriters);
   }
+}
+
+void NestFuser::fuseTopLevel(NestGraph &graph) {
+  findBound(graph);
+  fuseInOrder(graph);
+  // Now they have had it.
+  readersWait = false;
+  if (hasWaited)
+    fuseInOrder(graph);
 }
 
 void NestFuser::alignTopLevel(NestGraph &graph) {

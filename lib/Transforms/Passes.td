@@ -715,7 +715,10 @@ def FuseNests : Pass<"polynest-fuse-nests", "mlir::func::FuncOp"> {
     Legal if accesses that may meet name the merged loops' variables so that
     they meet within one iteration only, and what stands between the nests may
     move out of the way. Partners are the nests that write what a nest reads,
-    and the last ones that read, or write to, the same; no value changes.
+    and the last ones that read, or write to, the same. Two that read the same wait
+    until later nests had their chance to take in what either writes, where these
+    could not take it in from both together, and that moves more bytes than both
+    read. No value changes.
 
     Before: `for i, j { T[i,j] = f(X[i,j]) }  for i, j { S[i] += T[i,j] }`
     After:  `for i, j { t = f(X[i,j]); S[i] += t }`

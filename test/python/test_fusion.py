@@ -736,6 +736,36 @@ def test_statistics_of_columns(name):
     check_close(lambda x: run(x.movedim(1, 0)), torch.randn(5, 130, 77))
 
 
+WHOLE = {
+    "scaled": lambda x: (x - x.mean()) / x.std(correction=0),
+    "scaled_by_both": lambda x: (x - x.mean()) / (x.mean() + x.std(correction=0)),
+    "range": lambda x: (x - x.min()) / (x.max() - x.min() + 1),
+    "rows": lambda x: (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True,
+                                                             correction=0) + 1e-5),
+    "relu_and_sum": lambda x: (x.relu(), (x * x - 1).sum(), (x - 2).abs()),
+    "sums": lambda x: (x.sum(), x.sum(0, keepdim=True).sum(), x.sum(), x.exp().sum(1),
+                       x.exp().sum(1, keepdim=True) * x),
+}
+
+
+@pytest.mark.parametrize("name", list(WHOLE))
+def test_uses_of_whole_statistics(name):
+    """What is computed from an array and its statistics, some of them asked for
+    twice, is the same whatever nests read the array together."""
+    run = WHOLE[name]
+    for shape in [(1, 2), (7, 9), (512, 520)]:
+        check_close(run, torch.randn(shape))
+    x = torch.randn(70, 131)
+    f = compiled(run)
+    for value in (-0.0, 1e-40, torch.inf, torch.nan):
+        x[3, 5] = value
+        torch.testing.assert_close(f(x), run(x), rtol=3e-5, atol=3e-5, equal_nan=True)
+    check_close(run, torch.randn(129, 301).t()[:, 1:100])
+    check_close(run, torch.randn(66, 70), dynamic=True)
+    if name != "range":
+        check_close(run, torch.randn(0, 5))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16,
                                    torch.int32, torch.int64])
 def test_places_along_other_axes(dtype):

@@ -13,7 +13,9 @@
 // what follows a window that moves by a few elements stands behind each sum
 // (@strided); rows that data choose from a large table go with what is done to them
 // (@chosen); a few operations join a sum whose parallel loop stands inside of
-// one that reduces (@inside), and functions one that combines rows in lanes (@rows_of_functions).
+// one that reduces (@inside), and functions one that combines rows in lanes (@rows_of_functions);
+// what reads a nest's buffer takes the nest in before one that reads the same does,
+// which the other reader would have to wait for (@turns, @waiting).
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,canonicalize))' --remarks-filter='.*' 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-fuse-nests,polynest-fuse-nests,canonicalize))' | FileCheck %s
@@ -644,6 +646,132 @@ func.func @chosen(%t: memref<100000x64xf32>, %i: memref<500xi64>,
       %a = affine.load %s[%r] : memref<500xf32>
       %b = arith.divf %v, %a : f32
       affine.store %b, %o[%r, %c] : memref<500x64xf32>
+    }
+  }
+  return
+}
+
+// Put together because both read x, the two differences would have to wait for
+// the sum, and fill a buffer each.
+// CHECK-LABEL: func @turns
+//   CHECK-NOT: memref.alloc() : memref<512x512xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 512
+//       CHECK:   affine.for %[[J:.+]] = 0 to 512
+//       CHECK:     %[[X:.+]] = affine.load %[[IN:.+]][%[[I]], %[[J]]] : memref<512x512xf32>
+//       CHECK:     %[[D:.+]] = arith.subf %[[X]], %{{.+}}
+//       CHECK:     %[[Q:.+]] = arith.mulf %[[D]], %[[D]]
+//       CHECK:     arith.addf %{{.+}}, %[[Q]]
+//       CHECK: math.sqrt
+//       CHECK: affine.for %[[K:.+]] = 0 to 512
+//       CHECK:   affine.for %[[L:.+]] = 0 to 512
+//       CHECK:     %[[Y:.+]] = affine.load %[[IN]][%[[K]], %[[L]]] : memref<512x512xf32>
+//       CHECK:     %[[E:.+]] = arith.subf %[[Y]], %{{.+}}
+//       CHECK:     %[[R:.+]] = arith.divf %[[E]], %{{.+}}
+//       CHECK:     affine.store %[[R]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @turns(%x: memref<512x512xf32>, %m: memref<f32>, %n: memref<f32>,
+                 %o: memref<512x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %a = memref.alloc() : memref<512x512xf32>
+  %b = memref.alloc() : memref<512x512xf32>
+  %s = memref.alloc() : memref<f32>
+  %r = memref.alloc() : memref<f32>
+  affine.store %zero, %s[] : memref<f32>
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %v = affine.load %x[%i, %j] : memref<512x512xf32>
+      %mean = affine.load %m[] : memref<f32>
+      %d = arith.subf %v, %mean : f32
+      affine.store %d, %a[%i, %j] : memref<512x512xf32>
+    }
+  }
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %v = affine.load %x[%i, %j] : memref<512x512xf32>
+      %mean = affine.load %n[] : memref<f32>
+      %d = arith.subf %v, %mean : f32
+      affine.store %d, %b[%i, %j] : memref<512x512xf32>
+    }
+  }
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %d = affine.load %b[%i, %j] : memref<512x512xf32>
+      %q = arith.mulf %d, %d : f32
+      %sum = affine.load %s[] : memref<f32>
+      %new = arith.addf %sum, %q : f32
+      affine.store %new, %s[] : memref<f32>
+    }
+  }
+  %sum = affine.load %s[] : memref<f32>
+  %root = math.sqrt %sum : f32
+  affine.store %root, %r[] : memref<f32>
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %d = affine.load %a[%i, %j] : memref<512x512xf32>
+      %root2 = affine.load %r[] : memref<f32>
+      %q = arith.divf %d, %root2 : f32
+      affine.store %q, %o[%i, %j] : memref<512x512xf32>
+    }
+  }
+  return
+}
+
+// Rows are summed in the nest that computes them either way; the quotients need
+// all sums, and would wait for them with the differences in a buffer.
+// CHECK-LABEL: func @waiting
+//   CHECK-NOT: memref.alloc() : memref<512x512xf32>
+//       CHECK: affine.for %[[I:.+]] = 0 to 512
+//       CHECK:   affine.for %[[J:.+]] = 0 to 512
+//       CHECK:     %[[X:.+]] = affine.load %[[IN:.+]][%[[I]], %[[J]]] : memref<512x512xf32>
+//       CHECK:     %[[D:.+]] = math.exp %[[X]]
+//       CHECK:     arith.addf %{{.+}}, %[[D]]
+//       CHECK: affine.for %[[K:.+]] = 0 to 512
+//       CHECK:   affine.for %[[L:.+]] = 0 to 512
+//       CHECK:     %[[Y:.+]] = affine.load %[[IN]][%[[K]], %[[L]]] : memref<512x512xf32>
+//       CHECK:     %[[E:.+]] = arith.addf %[[Y]], %[[Y]]
+//       CHECK:     %[[R:.+]] = arith.divf %[[E]], %{{.+}}
+//       CHECK:     affine.store %[[R]]
+//   CHECK-NOT: affine.for
+//       CHECK: return
+func.func @waiting(%x: memref<512x512xf32>, %s: memref<512xf32> {polynest.result},
+                   %o: memref<512x512xf32> {polynest.result})
+    attributes {polynest.entry} {
+  %zero = arith.constant 0.0 : f32
+  %a = memref.alloc() : memref<512x512xf32>
+  %b = memref.alloc() : memref<512x512xf32>
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %v = affine.load %x[%i, %j] : memref<512x512xf32>
+      %d = arith.addf %v, %v : f32
+      affine.store %d, %a[%i, %j] : memref<512x512xf32>
+    }
+  }
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %v = affine.load %x[%i, %j] : memref<512x512xf32>
+      %d = math.exp %v : f32
+      affine.store %d, %b[%i, %j] : memref<512x512xf32>
+    }
+  }
+  affine.for %i = 0 to 512 {
+    affine.store %zero, %s[%i] : memref<512xf32>
+  }
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %d = affine.load %b[%i, %j] : memref<512x512xf32>
+      %sum = affine.load %s[%i] : memref<512xf32>
+      %new = arith.addf %sum, %d : f32
+      affine.store %new, %s[%i] : memref<512xf32>
+    }
+  }
+  affine.for %i = 0 to 512 {
+    affine.for %j = 0 to 512 {
+      %d = affine.load %a[%i, %j] : memref<512x512xf32>
+      %sum = affine.load %s[%j] : memref<512xf32>
+      %q = arith.divf %d, %sum : f32
+      affine.store %q, %o[%i, %j] : memref<512x512xf32>
     }
   }
   return
