@@ -52,7 +52,8 @@ def _dims(x, dim) -> list[int]:
         return list(range(x.dim()))
     if isinstance(dim, int):
         dim = [dim]
-    return [d % max(x.dim(), 1) for d in dim]
+    # A tensor without dimensions may be asked for its first and last.
+    return [d % x.dim() for d in dim] if x.dim() else []
 
 
 def _in_f32(function: Callable) -> Callable:
@@ -265,7 +266,7 @@ def _is_plain_float(x) -> bool:
 @_replaces(aten.var.correction)
 @_in_f32
 def _var(x, dim=None, *, correction=None, keepdim=False):
-    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+    if not _is_plain_float(x) or x.numel() == 0:
         return NotImplemented
     return _var_mean_parts(x, dim, correction, keepdim)[0]
 
@@ -279,7 +280,7 @@ def _var_mean(x, dim=None, *, correction=None, keepdim=False):
             torch.var(x, dim, correction=correction, keepdim=keepdim),
             torch.mean(x, _dims(x, dim), keepdim=keepdim),
         )
-    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+    if not _is_plain_float(x) or x.numel() == 0:
         return NotImplemented
     return _var_mean_parts(x, dim, correction, keepdim)
 
@@ -287,7 +288,7 @@ def _var_mean(x, dim=None, *, correction=None, keepdim=False):
 @_replaces(aten.std.correction)
 @_in_f32
 def _std(x, dim=None, *, correction=None, keepdim=False):
-    if not _is_plain_float(x) or x.numel() == 0 or x.dim() == 0:
+    if not _is_plain_float(x) or x.numel() == 0:
         return NotImplemented
     return torch.sqrt(_var_mean_parts(x, dim, correction, keepdim)[0])
 

@@ -258,6 +258,9 @@ for _name in "sum mean prod amax amin".split():
     case(f"{_name}_all", lambda x, f=_f: f(x), (7, 9))
 case("sum_dims", lambda x: x.sum((0, 2)), (3, 5, 7))
 case("mean_dims", lambda x: x.mean((1, 2), keepdim=True), (3, 5, 7))
+case("of_a_number", lambda x: (x.mean(0), x.mean(-1), x.mean([0], True), x.sum(0),
+     x.var(0, correction=0), torch.var_mean(x, -1, correction=0)[1],
+     x.logsumexp(0)), ())
 case("var", lambda x: (x.var(), x.var(1), x.var(0, unbiased=False)), (7, 33))
 case("std", lambda x: (x.std(), x.std(1), x.std(0, unbiased=False)), (7, 33))
 case("var_mean", lambda x: torch.var_mean(x, 1), (7, 33))
