@@ -1026,6 +1026,56 @@ static RowMode chooseRowMode(Blocking &decision, const pn_model_core_t &core) {
   return isAlongDepth ? RowMode::PackedByRow : RowMode::PackedByDepth;
 }
 
+/// The load of columns whose vectors the micro-kernel may read where they are;
+/// null where they are computed, or do not fill whole panels.
+static AffineLoadOp findColumnLoad(const Blocking &decision) {
+  const ContractionOperand &side = decision.columnSide();
+  auto load = side.value.getDefiningOp<AffineLoadOp>();
+  if (!load || decision.dot || decision.matrix || !decision.panels ||
+      decision.mostRows || !decision.imageRanges.empty() ||
+      decision.contraction.subtracts || side.loops.size() != 1 ||
+      load.getType() != decision.contraction.getType() ||
+      !hasVectorLayout(load.getType()) ||
+      !isExact(decision.columns, decision.plan.tile.nr))
+    return {};
+  // Indices that nothing in the nest computes.
+  AffineForOp root = decision.contraction.root, wide = side.loops.front();
+  for (Value index : load.getMapOperands())
+    if (!isAffineForInductionVar(index) &&
+        root->isAncestor(index.getParentBlock()->getParentOp()))
+      return {};
+  SmallVector<Access, 1> accesses;
+  collectAccesses(load, accesses);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  // Along the last dimension, the only one of a vector.
+  bool isContiguous =
+      accesses.size() == 1 && accesses[0].isAffine() &&
+      getStride(accesses[0], wide) == 1 &&
+      accesses[0].map.isFunctionOf(load.getMemRefType().getRank() - 1,
+                                   wide.getInductionVar()) &&
+      succeeded(load.getMemRefType().getStridesAndOffset(strides, offset)) &&
+      strides.back() == 1;
+  return isContiguous ? load : AffineLoadOp();
+}
+
+/// True if a block of the depth of one panel of columns stays in the first
+/// cache where they are: from its first row to its last are no more bytes than
+/// that holds, so that no set of it gets more lines than it has ways. What is
+/// computed once is packed for nothing.
+static bool liesInPanels(const Blocking &decision, AffineLoadOp load,
+                         const pn_model_core_t &core) {
+  SmallVector<Access, 1> accesses;
+  collectAccesses(load, accesses);
+  std::optional<int64_t> step = getPointStep(decision.depth, accesses[0]);
+  double bytes = step
+                     ? double(std::abs(*step)) * double(decision.depth.points) *
+                           core.accumulator_bytes
+                     : 0;
+  return step && bytes <= double(core.caches[0].size_kib) * 1024 &&
+         !isComputedOnce(decision.columnSide().slice);
+}
+
 /// Moves columns in the place of rows, by as much, where rows as they are may
 /// be read in place: words of them are then put together nowhere. Sums of rows
 /// take whole vectors.
@@ -1062,6 +1112,24 @@ static size_t countFarLoops(const Blocking &decision) {
                 decision.depthLoops.begin());
 }
 
+/// Has the micro-kernel read columns where they are, if they lie in panels that
+/// it needs not ask for before.
+static void chooseColumnsInPlace(Blocking &decision,
+                                 const pn_model_core_t &core,
+                                 const AskedFor &asked) {
+  decision.columnLoad = {};
+  bool isFree = asked.columns == "auto" && decision.depthPart == 0 &&
+                decision.panelShare == 0 && decision.panelLead == 0;
+  if (!isFree && asked.columns != "never")
+    return;
+  AffineLoadOp load = findColumnLoad(decision);
+  if (!load || (isFree && !liesInPanels(decision, load, core)))
+    return;
+  decision.columnLoad = load;
+  decision.packsAhead = decision.packsByColumns = false;
+  decision.panelShare = decision.panelLead = 0;
+}
+
 /// Packs as options ask for; returns why that cannot be, or an empty string.
 static StringRef packAs(Blocking &decision, const AskedFor &asked) {
   bool isAhead = asked.columns == "ahead" || asked.columns == "columns";
@@ -1069,6 +1137,8 @@ static StringRef packAs(Blocking &decision, const AskedFor &asked) {
     return "its columns cannot be packed ahead";
   if (asked.columns != "auto")
     decision.packsAhead = isAhead;
+  if (asked.columns == "never" && !findColumnLoad(decision))
+    return "its columns cannot be read in place";
   if (asked.rows == "never" && decision.rowMode != RowMode::InPlace &&
       (decision.matrix || !readsInPlace(decision)))
     return "its rows cannot be read in place";
@@ -1373,6 +1443,7 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
   decision.columns = makeGroup(decision.columnSide().loops, &decision.plan.n);
   decision.depth =
       makeGroup(decision.depthLoops, &decision.plan.k, decision.step());
+  decision.panels = decision.plan.n.inner == 1;
   decision.rowMode =
       decision.matrix ? RowMode::PackedByRow : chooseMovedSide(decision, core);
   decision.packsAhead =
@@ -1404,7 +1475,6 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
       llvm::all_of(decision.depth.loops,
                    [](const CutLoop &cut) { return cut.fewest > 0; }) &&
       !root->isAncestor(contraction.init.getParentBlock()->getParentOp());
-  decision.panels = decision.plan.n.inner == 1;
   decision.isLong = decision.plan.fma_cycles *
                         countPoints(contraction.batchLoops) *
                         countPoints(getLoopsAround(contraction.root)) >=
@@ -1416,6 +1486,7 @@ static StringRef arrange(Blocking &decision, const pn_model_core_t &core,
     decision.panelShare = pn_model_panel_share(&core, &shape, &decision.plan);
     decision.panelLead = pn_model_panel_lead(&core, &shape, &decision.plan);
   }
+  chooseColumnsInPlace(decision, core, asked);
   if (decision.endsByTile)
     decision.farOperands = findFarOperands(decision, core);
   decision.idleTail = findIdleTail(decision);
@@ -1604,7 +1675,7 @@ struct BlockContractionsPass
         failed(check("block-columns", blockColumns, most)) ||
         failed(check("block-depth", blockDepth, most)) ||
         failed(checkChoice(context, "pack-columns", packColumns,
-                           {"auto", "ahead", "columns", "block"})) ||
+                           {"auto", "ahead", "columns", "block", "never"})) ||
         failed(checkChoice(context, "pack-rows", packRows,
                            {"auto", "never", "block"})))
       return failure();
@@ -1779,6 +1850,7 @@ struct BlockContractionsPass
         << arg("most-rows", decision.mostRows)
         << arg("rows-in-place", decision.rowMode == RowMode::InPlace)
         << arg("columns-ahead", decision.packsAhead)
+        << arg("columns-in-place", bool(decision.columnLoad))
         << arg("by-columns", decision.packsByColumns)
         << arg("panel-share", decision.panelShare)
         << arg("panel-lead", decision.panelLead)

@@ -142,6 +142,9 @@ struct Blocking {
   /// The sums start from one value: the micro-kernel spreads it, the buffer is
   /// not filled before.
   bool startsEven = false;
+  /// Columns that nobody packs: the plain load of them, from rows of memory
+  /// that are, or lie like, panels.
+  mlir::affine::AffineLoadOp columnLoad;
   /// Packed columns lie panel by panel, each as wide as the micro-tile; else
   /// whole rows of the block, where a panel would cut through a loop.
   bool panels = false;

@@ -149,6 +149,8 @@ private:
   void emitKernel(Value block, Value tileSums, Value rows, Value columns);
   void emitMicroTile(Value block, Value tileSums, Value rows, Value columns,
                      Value row, Value column);
+  Value columnVector(Value columns, ArrayRef<AffineExpr> place,
+                     ValueRange operands, int64_t step, int64_t vector);
   void emitEpilogue(Value block);
   void cloneEpilogue(Value block, AffineMap place, ValueRange operands,
                      IRMapping &mapping);
@@ -2646,6 +2648,45 @@ void Emitter::emitKernel(Value block, Value tileSums, Value rows,
   emitRows(all, fewRows, &*begin);
 }
 
+/// A vector of the columns of a micro-tile: where they are packed at `place`
+/// over `operands`, of which the last two are the point of depth and the first
+/// column; `step` points and `vector` vectors on.
+Value Emitter::columnVector(Value columns, ArrayRef<AffineExpr> place,
+                            ValueRange operands, int64_t step, int64_t vector) {
+  const pn_model_tile_t &tile = decision.plan.tile;
+  int64_t lanes = tile.nr / tile.vectors;
+  auto load = [&](Value memref, AffineMap map, ValueRange at) {
+    return AffineVectorLoadOp::create(builder, loc,
+                                      VectorType::get({lanes}, packedType),
+                                      memref, map, at)
+        .getResult();
+  };
+  if (!decision.columnLoad) {
+    SmallVector<AffineExpr> at(place);
+    at[at.size() - 2] = at[at.size() - 2] + step;
+    at.back() = at.back() + vector * lanes;
+    return load(columns,
+                AffineMap::get(operands.size(), 0, at, builder.getContext()),
+                operands);
+  }
+  auto move = [&](Value point, int64_t by) {
+    auto apply = AffineApplyOp::create(
+        builder, loc, AffineMap::get(1, 0, builder.getAffineDimExpr(0) + by),
+        ValueRange{point});
+    applies.push_back(apply);
+    return apply.getResult();
+  };
+  openPoint(decision.depth, move(operands[operands.size() - 2], step));
+  openPoint(decision.columns, move(operands.back(), vector * lanes));
+  IRMapping mapping =
+      mapIvs({&decision.batch, &decision.depth, &decision.columns});
+  auto [map, used] =
+      compose(decision.columnLoad.getAffineMap(),
+              lookUp(mapping, decision.columnLoad.getMapOperands()));
+  closePoints();
+  return load(decision.columnLoad.getMemRef(), map, used);
+}
+
 /// Updates one micro-tile of `openRows` rows by one block of depth.
 void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
                             Value columns, Value row, Value column) {
@@ -2787,14 +2828,9 @@ void Emitter::emitMicroTile(Value block, Value tileSums, Value rows,
                                  /*isDataCache=*/true);
       }
       SmallVector<Value> lanesOfB;
-      for (int64_t v = 0; v < tile.vectors; ++v) {
-        SmallVector<AffineExpr> at(columnPlace);
-        at[at.size() - 2] = at[at.size() - 2] + u;
-        at.back() = at.back() + v * lanes;
-        lanesOfB.push_back(AffineVectorLoadOp::create(
-            builder, loc, packedVector, columns,
-            AffineMap::get(kPosition + 2, 0, at, context), columnOperands));
-      }
+      for (int64_t v = 0; v < tile.vectors; ++v)
+        lanesOfB.push_back(
+            columnVector(columns, columnPlace, columnOperands, u, v));
       for (int64_t r = 0; r < openRows; ++r) {
         Value element = rowElement(rows, row, r, far, u, addresses[r]);
         Value spread =
@@ -2905,7 +2941,7 @@ Value Emitter::emit() {
     block = makeBuffer({rowCount + (skips ? 1 : 0), columnStride}, type);
   if (decision.endsByTile)
     tileSums = makeBuffer({tile.mr, tile.nr}, type);
-  if (!columns) {
+  if (!columns && !decision.columnLoad) {
     SmallVector<int64_t> shape;
     addPackedShape(shape, depthRoom(decision.depth.points), columnStride);
     columns = makePacked(shape, describeColumns(decision));
@@ -2944,9 +2980,10 @@ Value Emitter::emit() {
   {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.depth);
-    if (!isAhead && decision.transposes)
+    bool isPacked = isAhead || decision.columnLoad;
+    if (!isPacked && decision.transposes)
       packTransposed(columns, decision.depth);
-    else if (!isAhead)
+    else if (!isPacked)
       pack(columns, decision.columnSide(), decision.depth, decision.columns);
     if (decision.packsRuns && decision.rowMode == RowMode::PackedByRow)
       packRowRuns(rows);

@@ -77,6 +77,10 @@ def BlockContractions
     A long reduction with fewer blocks of sums than `cores` is cut in parts first,
     which a loop sums up apart; the nest adds up the parts in order.
 
+    Columns are not packed where they are a plain load, contiguous along whole
+    panels, and L1 holds all from the first to the last row of a block of the
+    reduction; but for those that are bound once.
+
     Packed columns that outgrow 32 times L2 are packed for a block of columns at a
     time, inside of its loop and in front of that over blocks of rows; where these
     are few, a long reduction is cut in parts for it.
@@ -135,7 +139,7 @@ def BlockContractions
            "Depth of a block in place of the model's, up to 1073741824">,
     Option<"packColumns", "pack-columns", "std::string", /*default=*/"\"auto\"",
            "Where columns are packed: auto, ahead (once), columns (once for each "
-           "block of them) or block (in each)">,
+           "block of them), block (in each) or never">,
     Option<"packRows", "pack-rows", "std::string", /*default=*/"\"auto\"",
            "Whether rows are packed: auto, never or block (in each)">,
     Option<"skipPadding", "skip-padding", "bool", /*default=*/"true",

@@ -18,7 +18,7 @@
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{block-rows=-1}))' 2>&1 | FileCheck %s --check-prefix=BLOCKROWS
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{block-columns=1073741825}))' 2>&1 | FileCheck %s --check-prefix=BLOCKCOLUMNS
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{block-depth=-8}))' 2>&1 | FileCheck %s --check-prefix=BLOCKDEPTH
-// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{pack-columns=never}))' 2>&1 | FileCheck %s --check-prefix=PACKCOLUMNS
+// RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{pack-columns=first}))' 2>&1 | FileCheck %s --check-prefix=PACKCOLUMNS
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{pack-rows=ahead}))' 2>&1 | FileCheck %s --check-prefix=PACKROWS
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{tile-rows=5 tile-vectors=3}))' 2>&1 | FileCheck %s --check-prefix=SPILLS
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-block-contractions{tile-rows=5}))' 2>&1 | FileCheck %s --check-prefix=HALF
@@ -37,7 +37,7 @@
 // BLOCKROWS: option block-rows has value -1; it must be 0 to 1073741824
 // BLOCKCOLUMNS: option block-columns has value 1073741825; it must be 0 to 1073741824
 // BLOCKDEPTH: option block-depth has value -8; it must be 0 to 1073741824
-// PACKCOLUMNS: option pack-columns has value 'never'; it must be auto, ahead, columns or block
+// PACKCOLUMNS: option pack-columns has value 'first'; it must be auto, ahead, columns, block or never
 // PACKROWS: option pack-rows has value 'ahead'; it must be auto, never or block
 // 5 * 3 sums, 3 vectors and a broadcast are 19 of 16 registers.
 // SPILLS: error: the blocks asked for are not legal here: the tile takes more registers than there are

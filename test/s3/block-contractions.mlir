@@ -522,16 +522,17 @@ func.func @constant_rows(%a: memref<67x512xf32> {polynest.constant},
   return
 }
 
+// Rows of columns that no first cache holds: they are packed.
 // CHECK-LABEL: func @around
 //       CHECK: affine.for %[[H:.+]] = 0 to 8 {
 //       CHECK: %[[B:.+]] = memref.alloc() {{.+}} : memref<{{.*}}x{{[0-9]+}}xf32>
-//       CHECK: affine.load %{{.+}}[%[[H]], {{.*}}] : memref<8x64x96xf32>
+//       CHECK: affine.load %{{.+}}[%[[H]], {{.*}}] : memref<8x64x224xf32>
 //       CHECK: affine.store %{{.+}}, %[[B]]
 //       CHECK: affine.for %{{.+}} = 0 to 4 {
-//   CHECK-NOT: memref<8x64x96xf32>
+//   CHECK-NOT: memref<8x64x224xf32>
 //       CHECK: vector.fma
 //       CHECK: return
-func.func @around(%a: memref<8x128x64xf32>, %b: memref<8x64x96xf32>,
+func.func @around(%a: memref<8x128x64xf32>, %b: memref<8x64x224xf32>,
                   %c: memref<8x128x96xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %h = 0 to 8 {
@@ -545,7 +546,7 @@ func.func @around(%a: memref<8x128x64xf32>, %b: memref<8x64x96xf32>,
           %start = affine.load %t[%i] : memref<32xf32>
           %r = affine.for %k = 0 to 64 iter_args(%s = %start) -> f32 {
             %x = affine.load %a[%h, %ib * 32 + %i, %k] : memref<8x128x64xf32>
-            %y = affine.load %b[%h, %k, %j] : memref<8x64x96xf32>
+            %y = affine.load %b[%h, %k, %j] : memref<8x64x224xf32>
             %p = arith.mulf %x, %y : f32
             %u = arith.addf %s, %p : f32
             affine.yield %u : f32
@@ -561,11 +562,11 @@ func.func @around(%a: memref<8x128x64xf32>, %b: memref<8x64x96xf32>,
 // CHECK-LABEL: func @around_written
 //       CHECK: affine.for %[[H:.+]] = 0 to 8 {
 //  CHECK-NEXT: affine.for %{{.+}} = 0 to 4 {
-//       CHECK: affine.store %{{.+}}, %[[B:.+]][%{{.+}}, %{{.+}}] : memref<64x96xf32>
+//       CHECK: affine.store %{{.+}}, %[[B:.+]][%{{.+}}, %{{.+}}] : memref<64x224xf32>
 //       CHECK: affine.load %[[B]]
 //       CHECK: vector.fma
 //       CHECK: return
-func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x96xf32>,
+func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x224xf32>,
                           %c: memref<8x128x96xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %h = 0 to 8 {
@@ -573,14 +574,14 @@ func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x96xf32>,
       affine.for %i = 0 to 64 {
         affine.for %j = 0 to 96 {
           %v = affine.load %a[%h, %ib, %i] : memref<8x128x64xf32>
-          affine.store %v, %b[%i, %j] : memref<64x96xf32>
+          affine.store %v, %b[%i, %j] : memref<64x224xf32>
         }
       }
       affine.for %i = 0 to 32 {
         affine.for %j = 0 to 96 {
           %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
             %x = affine.load %a[%h, %ib * 32 + %i, %k] : memref<8x128x64xf32>
-            %y = affine.load %b[%k, %j] : memref<64x96xf32>
+            %y = affine.load %b[%k, %j] : memref<64x224xf32>
             %p = arith.mulf %x, %y : f32
             %u = arith.addf %s, %p : f32
             affine.yield %u : f32
@@ -596,13 +597,13 @@ func.func @around_written(%a: memref<8x128x64xf32>, %b: memref<64x96xf32>,
 // The loop over blocks may not run at all: what is there is read in front of it
 // all the same.
 // CHECK-LABEL: func @around_maybe
-//       CHECK: affine.load %{{.+}} : memref<64x96xf32>
+//       CHECK: affine.load %{{.+}} : memref<64x224xf32>
 //       CHECK: affine.for %{{.+}} = 0 to %arg0 {
-//   CHECK-NOT: affine.load %{{.+}} : memref<64x96xf32>
+//   CHECK-NOT: affine.load %{{.+}} : memref<64x224xf32>
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
-                        %b: memref<64x96xf32>,
+                        %b: memref<64x224xf32>,
                         %c: memref<?x32x96xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %ib = 0 to %n {
@@ -611,7 +612,7 @@ func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
       affine.for %j = 0 to 96 {
         %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
           %x = affine.load %a[%ib, %i, %k] : memref<?x32x64xf32>
-          %y = affine.load %b[%k, %j] : memref<64x96xf32>
+          %y = affine.load %b[%k, %j] : memref<64x224xf32>
           %p = arith.mulf %x, %y : f32
           %u = arith.addf %s, %p : f32
           affine.yield %u : f32
@@ -626,11 +627,11 @@ func.func @around_maybe(%n: index, %a: memref<?x32x64xf32>,
 // What may not be there is not read in front of it.
 // CHECK-LABEL: func @around_absent
 //       CHECK: affine.for %{{.+}} = 0 to %arg0 {
-//       CHECK: affine.load %{{.+}} : memref<?x96xf32>
+//       CHECK: affine.load %{{.+}} : memref<?x224xf32>
 //       CHECK: vector.fma
 //       CHECK: return
 func.func @around_absent(%n: index, %a: memref<?x32x64xf32>,
-                        %b: memref<?x96xf32>,
+                        %b: memref<?x224xf32>,
                         %c: memref<?x32x96xf32> {polynest.result}) {
   %zero = arith.constant 0.0 : f32
   affine.for %ib = 0 to %n {
@@ -639,7 +640,7 @@ func.func @around_absent(%n: index, %a: memref<?x32x64xf32>,
       affine.for %j = 0 to 96 {
         %r = affine.for %k = 0 to 64 iter_args(%s = %zero) -> f32 {
           %x = affine.load %a[%ib, %i, %k] : memref<?x32x64xf32>
-          %y = affine.load %b[%k, %j] : memref<?x96xf32>
+          %y = affine.load %b[%k, %j] : memref<?x224xf32>
           %p = arith.mulf %x, %y : f32
           %u = arith.addf %s, %p : f32
           affine.yield %u : f32
