@@ -1666,7 +1666,7 @@ class _Overlaps:
             at for at, i in enumerate(self.places) if i in chosen
         }
         spans = [_span(values[i]) for i in self.places]
-        self.spans = spans if all(type(n) is int for n in spans) else None
+        self.spans = spans if torch_sizes.are_numbers(spans) else None
         # Where they lay when they were apart: mostly where they still do.
         self.apart: tuple | None = None
 
@@ -1703,7 +1703,7 @@ def _has_memory(value: torch.Tensor) -> bool:
 def _span(value: torch.Tensor) -> Any:
     """Bytes from the first element to behind the last; 0 without elements, if
     that is known."""
-    if any(type(n) is int and n == 0 for n in value.shape):
+    if torch_sizes.has_zero(value.shape):
         return 0
     last = sum((n - 1) * step for n, step in zip(value.shape, value.stride()))
     return (last + 1) * value.element_size()

@@ -17,7 +17,7 @@ import functools
 import math
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import torch
 import torch.fx
@@ -604,7 +604,7 @@ def memory_order(value: torch.Tensor) -> list[int] | None:
     if None in steps:
         return None
     order = sorted(range(value.dim()), key=lambda d: (-steps[d], d))
-    if any(type(n) is int and n == 0 for n in value.shape):
+    if torch_sizes.has_zero(value.shape):
         return order
     step: Any = 1
     for d in reversed(order):
@@ -886,14 +886,10 @@ class _RegionGraph:
     def _of_sizes(self, expression: Any) -> torch.fx.Node | int | None:
         """Sums and products of sizes of arguments; None for anything else."""
         try:
-            tree = torch_sizes.tree_of(expression, self._size_place)
+            tree = torch_sizes.tree_of(expression, _place_in(self.sizes))
         except errors.UnsupportedError:
             return None
         return self._compute(tree) if _is_polynomial(tree) else None
-
-    def _size_place(self, symbol: Any) -> list | None:
-        known = self.sizes.get(symbol)
-        return None if known is None else ["place", *known]
 
     def _compute(self, tree: Sequence) -> torch.fx.Node | int:
         name, *rest = tree
@@ -949,13 +945,9 @@ class _RegionGraph:
         if _static(size) is not None:
             return None
         try:
-            return torch_sizes.tree_of(size.node.expr, self._place)
+            return torch_sizes.tree_of(size.node.expr, _place_in(self.places))
         except errors.UnsupportedError:
             return None
-
-    def _place(self, symbol: Any) -> list | None:
-        found = self.places.get(symbol)
-        return None if found is None else ["place", *found[:2]]
 
     def _mark_places(self) -> None:
         """Gives each op a location that names its node, so that whoever
@@ -978,6 +970,18 @@ _RESHAPES = (
     aten._unsafe_view.default,
     aten.reshape.default,
 )
+
+
+def _place_in(
+    known: Mapping[Any, Sequence],
+) -> Callable[[Any], list | None]:
+    """How a tree names symbols: by the first place that `known` has for them."""
+
+    def place_of(symbol: Any) -> list | None:
+        found = known.get(symbol)
+        return None if found is None else ["place", *found[:2]]
+
+    return place_of
 
 
 def _is_polynomial(tree: Sequence) -> bool:

@@ -41,7 +41,7 @@ from torch.utils._python_dispatch import (
     autograd_would_have_decomposed,
 )
 
-from polynest import torch_cache, torch_recurrent
+from polynest import torch_cache, torch_recurrent, torch_sizes
 from polynest.torch_decompositions import Decompositions, raw_indices
 
 aten = torch.ops.aten
@@ -251,7 +251,7 @@ class _Recorder(TorchDispatchMode):
         """The last step made the tensor."""
         if type(tensor) is not FakeTensor or id(tensor) in self.slots:
             raise Unusual("an op with an unusual result")
-        if not all(type(n) is int for n in tensor.shape):
+        if not torch_sizes.are_numbers(tensor.shape):
             raise Unusual("a size that depends on values")
         self.slots[id(tensor)] = _Slot(tensor, len(self.steps) - 1)
 
@@ -517,7 +517,7 @@ class _Builder:
             or value.is_quantized
             or value.is_conj()
             or value.is_neg()
-            or not all(type(n) is int for n in (*value.shape, *value.stride()))
+            or not torch_sizes.are_numbers((*value.shape, *value.stride()))
         ):
             raise Unusual("an input of unusual layout")
         if value.requires_grad and torch.is_grad_enabled():

@@ -9,6 +9,8 @@ import torch
 import torch.fx
 from torch.fx.node import map_arg
 
+from polynest import torch_sizes
+
 aten = torch.ops.aten
 
 
@@ -40,7 +42,7 @@ def static_shape(node: Any) -> list[int] | None:
     if not isinstance(value, torch.Tensor):
         return None
     shape = list(value.shape)
-    return shape if all(type(n) is int for n in shape) else None
+    return shape if torch_sizes.are_numbers(shape) else None
 
 
 def is_plain_sum(node: Any) -> bool:

@@ -30,6 +30,7 @@ import torch.fx
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
 
+from polynest import torch_sizes
 from polynest.torch_constants import filled_with
 from polynest.torch_nodes import Builder, is_plain_sum, static_shape
 
@@ -339,7 +340,7 @@ def may_be_known(node: torch.fx.Node) -> bool:
         and isinstance(value, torch.Tensor)
         and value.layout == torch.strided
         and value.device.type == "cpu"
-        and all(type(n) is int for n in value.shape)
+        and torch_sizes.are_numbers(value.shape)
         and value.numel() <= _MOST_KNOWN
     )
 

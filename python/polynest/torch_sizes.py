@@ -8,7 +8,7 @@ symbol by), `["not", tree]`, or an operator and two trees. See
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from polynest import errors
 
@@ -40,6 +40,16 @@ _ARITHMETIC = {
     "max": max,
     "min": min,
 }
+
+
+def are_numbers(sizes: Iterable) -> bool:
+    """Whether no size is symbolic, even one that can only be one number."""
+    return all(type(n) is int for n in sizes)
+
+
+def has_zero(sizes: Iterable) -> bool:
+    """Whether one is the number 0, not symbolic."""
+    return any(type(n) is int and n == 0 for n in sizes)
 
 
 def tree_of(expression: Any, place_of: Callable[[Any], list | None]) -> list:

@@ -19,6 +19,8 @@ import torch
 import torch.fx
 from torch._subclasses.fake_tensor import FakeTensor
 
+from polynest import torch_sizes
+
 aten = torch.ops.aten
 
 
@@ -111,7 +113,7 @@ def _type_of(value: Any) -> str:
     if element is None or value.layout != torch.strided:
         raise NotWritten(f"a tensor of {value.dtype}")
     sizes = list(value.shape)
-    if not all(type(n) is int for n in sizes):
+    if not torch_sizes.are_numbers(sizes):
         raise NotWritten("a size that is not known")
     return f"!torch.vtensor<[{','.join(map(str, sizes))}],{element}>"
 

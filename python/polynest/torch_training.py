@@ -27,7 +27,7 @@ from typing import Any, Iterable
 import torch
 import torch.fx
 
-from polynest import torch_cache
+from polynest import torch_cache, torch_sizes
 from polynest.torch_frontend import VIEWS
 from polynest.torch_places import may_be_known
 
@@ -164,7 +164,7 @@ def place_in_donated(graph: torch.fx.Graph) -> list[int]:
 
 def _is_large(value: torch.Tensor) -> bool:
     return (
-        all(type(n) is int for n in (*value.shape, *value.stride()))
+        torch_sizes.are_numbers((*value.shape, *value.stride()))
         and value.is_contiguous()
         and value.nbytes >= _LARGE_BYTES
     )
