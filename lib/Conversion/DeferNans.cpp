@@ -23,6 +23,7 @@
 #include "Conversion/Passes.h"
 
 #include "Conversion/MathEmitter.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
@@ -286,11 +287,7 @@ struct DeferNansPass : impl::DeferNansBase<DeferNansPass> {
   using DeferNansBase::DeferNansBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (vectorRegisters >= 8 && vectorRegisters <= 256)
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option vector-registers is " << unsigned(vectorRegisters)
-           << "; it must be 8 to 256";
+    return checkUnsigned(context, "vector-registers", vectorRegisters, 8, 256);
   }
 
   void runOnOperation() override {

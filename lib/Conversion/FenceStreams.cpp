@@ -14,6 +14,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Support/PassOptions.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace polynest {
@@ -43,9 +44,8 @@ struct FenceStreamsPass : impl::FenceStreamsBase<FenceStreamsPass> {
   LogicalResult initialize(MLIRContext *context) override {
     if (intrinsic.empty() || StringRef(intrinsic).starts_with("llvm."))
       return success();
-    return emitError(UnknownLoc::get(context))
-           << "option intrinsic is '" << intrinsic
-           << "'; it must be empty or begin with 'llvm.'";
+    return refuseOption(context, "intrinsic", intrinsic,
+                        "empty or begin with 'llvm.'");
   }
 
   void runOnOperation() override {

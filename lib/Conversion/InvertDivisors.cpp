@@ -26,6 +26,7 @@
 #include "Conversion/Passes.h"
 
 #include "Conversion/MathEmitter.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -266,18 +267,11 @@ struct InvertDivisorsPass : impl::InvertDivisorsBase<InvertDivisorsPass> {
   using InvertDivisorsBase::InvertDivisorsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto refuse = [&](StringRef option, unsigned value, StringRef range) {
-      return emitError(UnknownLoc::get(context))
-             << "option " << option << " is " << value << "; it must be "
-             << range;
-    };
-    if (vectorWidthBits < 64 || vectorWidthBits > 2048)
-      return refuse("vector-width-bits", vectorWidthBits, "64 to 2048");
-    if (fmaPorts < 1 || fmaPorts > 16)
-      return refuse("fma-ports", fmaPorts, "1 to 16");
-    if (divideCycles > 256)
-      return refuse("divide-cycles", divideCycles, "0 to 256");
-    return success();
+    if (failed(checkUnsigned(context, "vector-width-bits", vectorWidthBits, 64,
+                             2048)) ||
+        failed(checkUnsigned(context, "fma-ports", fmaPorts, 1, 16)))
+      return failure();
+    return checkUnsigned(context, "divide-cycles", divideCycles, 0, 256);
   }
 
   void runOnOperation() override {

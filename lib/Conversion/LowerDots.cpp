@@ -18,6 +18,7 @@
 #include "Conversion/Passes.h"
 
 #include "Support/DotForm.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -273,11 +274,11 @@ struct LowerDotsPass : impl::LowerDotsBase<LowerDotsPass> {
     for (const std::string &text : units) {
       std::optional<Unit> unit = parseUnit(text);
       if (!unit)
-        return emitError(UnknownLoc::get(context))
-               << "option units holds '" << text
-               << "'; it takes FORM:BITS:HOW:INTRINSIC, a form such as "
-                  "s16s16x2, a power of two from 64 to 2048, 'add' or 'sum', "
-                  "and a name that begins with 'llvm.'";
+        return refuseItem(
+            context, "units", text,
+            "FORM:BITS:HOW:INTRINSIC, a form such as s16s16x2, a power of two "
+            "from 64 to 2048, 'add' or 'sum', and a name that begins with "
+            "'llvm.'");
       parsed.push_back(*unit);
     }
     return success();

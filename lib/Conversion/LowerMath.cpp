@@ -19,6 +19,7 @@
 #include "Conversion/Passes.h"
 
 #include "Conversion/MathBodies.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
@@ -346,10 +347,10 @@ struct LowerMathPass : impl::LowerMathBase<LowerMathPass> {
     for (const std::string &text : permutes) {
       std::optional<Permute> permute = parsePermute(text);
       if (!permute || (!parsed.empty() && parsed.back().lanes < permute->lanes))
-        return emitError(UnknownLoc::get(context))
-               << "option permutes holds '" << text
-               << "'; it takes BITS:INTRINSIC, the widest first: a power of "
-                  "two from 256 to 2048, and a name that begins with 'llvm.'";
+        return refuseItem(
+            context, "permutes", text,
+            "BITS:INTRINSIC, the widest first: a power of two from 256 to "
+            "2048, and a name that begins with 'llvm.'");
       parsed.push_back(*permute);
     }
     return success();

@@ -19,6 +19,7 @@
 
 #include "Support/DotForm.h"
 #include "Support/EraseDead.h"
+#include "Support/PassOptions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -731,11 +732,10 @@ struct LowerTilesPass : impl::LowerTilesBase<LowerTilesPass> {
     for (const std::string &text : units) {
       std::optional<Unit> unit = parseUnit(text);
       if (!unit)
-        return emitError(UnknownLoc::get(context))
-               << "option units holds '" << text
-               << "'; it takes FORM:ROWSxCOLUMNSxWORDS:INTRINSIC, a form such "
-                  "as s8s8x4, powers of two from 2 to 64, and a name that "
-                  "begins with 'llvm.x86.'";
+        return refuseItem(
+            context, "units", text,
+            "FORM:ROWSxCOLUMNSxWORDS:INTRINSIC, a form such as s8s8x4, powers "
+            "of two from 2 to 64, and a name that begins with 'llvm.x86.'");
       parsed.push_back(*unit);
     }
     return success();

@@ -8,6 +8,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Support/PassOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace polynest {
@@ -25,10 +26,7 @@ struct MarkStagePass : impl::MarkStageBase<MarkStagePass> {
   using MarkStageBase::MarkStageBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (llvm::is_contained({"s1", "s2", "s3", "s4", "s5"}, stage))
-      return success();
-    return emitError(UnknownLoc::get(context))
-           << "option stage has value '" << stage << "'; it must be s1 to s5";
+    return checkChoice(context, "stage", stage, {"s1", "s2", "s3", "s4", "s5"});
   }
 
   void runOnOperation() override {

@@ -14,6 +14,7 @@
 #include "Conversion/Passes.h"
 
 #include "Conversion/SupportedTypes.h"
+#include "Support/PassOptions.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -279,9 +280,7 @@ struct VerifyStagePass : impl::VerifyStageBase<VerifyStagePass> {
   LogicalResult initialize(MLIRContext *context) override {
     if (formOf(stage))
       return success();
-    return emitError(UnknownLoc::get(context))
-           << "polynest-verify-stage: stage '" << stage
-           << "' is not one of any, input, s1, s2, s3, s4, s5";
+    return refuseOption(context, "stage", stage, "any, input or s1 to s5");
   }
 
   void runOnOperation() override {

@@ -29,6 +29,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/AffineValues.h"
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Target/ReductionModel.h"
 #include "Transforms/ContractionBlocks.h"
@@ -1693,20 +1694,19 @@ struct BlockContractionsPass
     for (const std::string &text : dots) {
       std::optional<DotForm> form = parseDotForm(text);
       if (!form)
-        return emitError(UnknownLoc::get(context))
-               << "option dots holds '" << text
-               << "'; it takes forms such as s16s16x2, u8s8x4 or bf16bf16x2";
+        return refuseItem(context, "dots", text,
+                          "forms such as s16s16x2, u8s8x4 or bf16bf16x2");
       forms.push_back(*form);
     }
     matrices.clear();
     for (const std::string &text : tiles) {
       std::optional<MatrixForm> matrix = parseMatrixForm(text);
       if (!matrix)
-        return emitError(UnknownLoc::get(context))
-               << "option tiles holds '" << text
-               << "'; it takes FORM:ROWSxCOLUMNSxWORDS:REGISTERS:LATENCY, a "
-                  "form such as bf16bf16x2, sizes that are powers of two from "
-                  "2 to 64, at least 3 registers and 1 cycle";
+        return refuseItem(
+            context, "tiles", text,
+            "FORM:ROWSxCOLUMNSxWORDS:REGISTERS:LATENCY, a form such as "
+            "bf16bf16x2, sizes that are powers of two from 2 to 64, at least 3 "
+            "registers and 1 cycle");
       matrices.push_back(*matrix);
     }
     return success();

@@ -27,6 +27,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/PaddedImage.h"

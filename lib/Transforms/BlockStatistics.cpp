@@ -26,6 +26,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

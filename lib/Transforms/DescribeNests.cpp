@@ -16,6 +16,7 @@
 
 #include "Analysis/Aliasing.h"
 #include "Analysis/NestGraph.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/ContractionBlocks.h"
 #include "Transforms/NestUtils.h"

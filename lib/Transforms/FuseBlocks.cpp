@@ -36,6 +36,7 @@
 
 #include "Transforms/Passes.h"
 
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Target/ContractionModel.h"
 #include "Transforms/NestMerge.h"

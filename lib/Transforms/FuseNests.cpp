@@ -42,6 +42,7 @@
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
 #include "Analysis/NestGraph.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/AlignLoops.h"
 #include "Transforms/FusionCost.h"

@@ -25,6 +25,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Dependence.h"
 #include "Analysis/ReductionNest.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Target/ReductionModel.h"
 #include "Transforms/ContractionBlocks.h"

@@ -17,7 +17,6 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::affine;
@@ -798,44 +797,6 @@ AffineForOp versionOnTrips(AffineForOp root, AffineForOp loop, int64_t most) {
 //===----------------------------------------------------------------------===//
 // What passes begin with
 //===----------------------------------------------------------------------===//
-
-template <typename T>
-static LogicalResult checkRange(MLIRContext *context, StringRef name, T value,
-                                T least, T most) {
-  if (value >= least && value <= most)
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "option " << name << " has value " << value << "; it must be "
-         << least << " to " << most;
-}
-
-LogicalResult checkOption(MLIRContext *context, StringRef name, int64_t value,
-                          int64_t least, int64_t most) {
-  return checkRange(context, name, value, least, most);
-}
-
-LogicalResult checkUnsigned(MLIRContext *context, StringRef name,
-                            uint64_t value, uint64_t least, uint64_t most) {
-  return checkRange(context, name, value, least, most);
-}
-
-LogicalResult checkPowerOfTwo(MLIRContext *context, StringRef name,
-                              int64_t value) {
-  if (llvm::isPowerOf2_64(value))
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "option " << name << " has value " << value
-         << "; it must be a power of two";
-}
-
-LogicalResult checkChoice(MLIRContext *context, StringRef name, StringRef value,
-                          ArrayRef<StringRef> words) {
-  if (llvm::is_contained(words, value))
-    return success();
-  return emitError(UnknownLoc::get(context))
-         << "option " << name << " has value '" << value << "'; it must be "
-         << llvm::join(words.drop_back(), ", ") << " or " << words.back();
-}
 
 unsigned takeNests(func::FuncOp function, StringRef passName,
                    function_ref<bool(AffineForOp)> isDone,

@@ -211,22 +211,6 @@ bool isComputedOnce(llvm::ArrayRef<mlir::Operation *> slice);
 // What passes begin with
 //===----------------------------------------------------------------------===//
 
-/// Refuses a pass option outside of [least, most].
-mlir::LogicalResult checkOption(mlir::MLIRContext *context,
-                                llvm::StringRef name, int64_t value,
-                                int64_t least, int64_t most);
-/// The same for one without sign.
-mlir::LogicalResult checkUnsigned(mlir::MLIRContext *context,
-                                  llvm::StringRef name, uint64_t value,
-                                  uint64_t least, uint64_t most);
-/// Refuses a pass option that is no power of two.
-mlir::LogicalResult checkPowerOfTwo(mlir::MLIRContext *context,
-                                    llvm::StringRef name, int64_t value);
-/// Refuses a pass option that is none of the words.
-mlir::LogicalResult checkChoice(mlir::MLIRContext *context,
-                                llvm::StringRef name, llvm::StringRef value,
-                                llvm::ArrayRef<llvm::StringRef> words);
-
 /// Offers each loop, from the outside, to `take`, which fills in `reason` where
 /// it has a form but is not taken; loops inside of either are not offered, nor
 /// are those that are done. Remarks on the latter; returns their number.

@@ -20,6 +20,7 @@
 
 #include "Analysis/Access.h"
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Target/CostModel.h"
 #include "Transforms/NestUtils.h"

@@ -32,6 +32,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Access.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -21,6 +21,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/NestParts.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

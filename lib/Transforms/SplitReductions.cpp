@@ -21,6 +21,7 @@
 
 #include "Analysis/Dependence.h"
 #include "Analysis/Search.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"

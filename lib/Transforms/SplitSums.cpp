@@ -21,6 +21,7 @@
 
 #include "Transforms/Passes.h"
 
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

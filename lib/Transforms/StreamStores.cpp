@@ -39,6 +39,7 @@
 
 #include "Analysis/Access.h"
 #include "Support/EraseDead.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

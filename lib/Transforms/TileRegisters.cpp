@@ -21,6 +21,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/JamLoops.h"
 #include "Transforms/NestUtils.h"

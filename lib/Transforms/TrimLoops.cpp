@@ -29,6 +29,7 @@
 #include "Transforms/Passes.h"
 
 #include "Analysis/NestParts.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/MaskedSums.h"
 #include "Transforms/NestUtils.h"

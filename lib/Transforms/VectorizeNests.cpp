@@ -30,6 +30,7 @@
 #include "Analysis/Access.h"
 #include "Analysis/Aliasing.h"
 #include "Analysis/Dependence.h"
+#include "Support/PassOptions.h"
 #include "Support/Remark.h"
 #include "Transforms/NestUtils.h"
 #include "Transforms/VectorizeUtils.h"

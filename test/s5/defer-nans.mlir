@@ -18,7 +18,7 @@
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{vector-registers=7}))' 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(func.func(polynest-defer-nans{vector-registers=257}))' 2>&1 | FileCheck %s --check-prefix=RANGE
 
-// RANGE: option vector-registers is {{7|257}}; it must be 8 to 256
+// RANGE: option vector-registers has value {{7|257}}; it must be 8 to 256
 
 // CHECK-LABEL: func @maximum
 //  CHECK-SAME:   %[[B0:[^,:]+]]: vector<8xf32>) ->

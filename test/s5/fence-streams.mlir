@@ -5,7 +5,7 @@
 // RUN: polynest-opt %s --pass-pipeline='builtin.module(llvm.func(polynest-fence-streams))' | FileCheck %s --check-prefix=NONE
 // RUN: not polynest-opt %s --pass-pipeline='builtin.module(llvm.func(polynest-fence-streams{intrinsic=sfence}))' 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: option intrinsic is 'sfence'; it must be empty or begin with 'llvm.'
+// BAD: option intrinsic has value 'sfence'; it must be empty or begin with 'llvm.'
 
 // NONE-LABEL: llvm.func @stream
 //   NONE-NOT: call_intrinsic
