@@ -146,6 +146,14 @@ static std::optional<ResultSizes> getResultSizes(func::FuncOp entry,
   return sizes;
 }
 
+std::string getShapesName(func::FuncOp entry) {
+  return (entry.getName() + "_shapes").str();
+}
+
+func::FuncOp getShapes(SymbolTable &symbols, func::FuncOp entry) {
+  return symbols.lookup<func::FuncOp>(getShapesName(entry));
+}
+
 void SizeFacts::assumeResults(func::FuncOp entry, func::FuncOp shapes) {
   std::optional<ResultSizes> sizes = getResultSizes(entry, shapes);
   if (!sizes)

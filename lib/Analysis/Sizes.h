@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <optional>
@@ -56,6 +57,12 @@ std::optional<SizeProduct> multiply(const SizeProduct &a, const SizeProduct &b);
 
 /// True if `a` is `b` times something, by their parts.
 bool isMultiple(const SizeProduct &a, const SizeProduct &b);
+
+/// The name of the function that computes the sizes of an entry's results.
+std::string getShapesName(mlir::func::FuncOp entry);
+/// That function; null where there is none.
+mlir::func::FuncOp getShapes(mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp entry);
 
 /// Follows sizes to where they come from, and knows which are equal. Keeps
 /// nothing about operations but what it is told, so that these may change.

@@ -1025,9 +1025,7 @@ struct CheckSizesPass : impl::CheckSizesBase<CheckSizesPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (failed(checkFunction(function,
-                               symbols.lookup<func::FuncOp>(
-                                   (function.getName() + "_shapes").str()))))
+      if (failed(checkFunction(function, getShapes(symbols, function))))
         return signalPassFailure();
   }
 

@@ -21,6 +21,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Sizes.h"
 #include "Conversion/TensorShapes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -360,7 +361,7 @@ static LogicalResult makeShapeFunction(func::FuncOp entry) {
   OpBuilder builder(entry);
   builder.setInsertionPointAfter(entry);
   auto shapes = cast<func::FuncOp>(builder.clone(*entry));
-  shapes.setName((entry.getName() + "_shapes").str());
+  shapes.setName(getShapesName(entry));
   shapes->setAttr("polynest.shapes", builder.getUnitAttr());
   (void)materializeResultDims(shapes);
   shapes.setAllArgAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>(
@@ -612,10 +613,9 @@ struct ConvertEntriesPass : impl::ConvertEntriesBase<ConvertEntriesPass> {
     for (func::FuncOp entry : entries) {
       if (failed(checkDynamicResults(entry)))
         return signalPassFailure();
-      if (getOperation().lookupSymbol((entry.getName() + "_shapes").str())) {
-        entry.emitError()
-            << "the name '" << entry.getName()
-            << "_shapes' is needed for the entry's shape function";
+      if (getOperation().lookupSymbol(getShapesName(entry))) {
+        entry.emitError() << "the name '" << getShapesName(entry)
+                          << "' is needed for the entry's shape function";
         return signalPassFailure();
       }
       markMutableInputs(entry);

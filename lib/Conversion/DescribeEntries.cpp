@@ -26,6 +26,7 @@
 
 #include "Conversion/Passes.h"
 
+#include "Analysis/Sizes.h"
 #include "Conversion/SupportedTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -156,12 +157,10 @@ static void chooseSymbols(ModuleOp module, llvm::StringSet<> &used) {
     if (auto target = function->getAttrOfType<FlatSymbolRefAttr>(kInit))
       if (auto entry = symbols.lookup<func::FuncOp>(target.getAttr()))
         function->setAttr(kSymbol, entry->getAttr(kSymbol));
-    StringRef name = function.getName();
-    if (!function->hasAttr("polynest.shapes") || !name.consume_back("_shapes"))
-      continue;
-    if (auto entry = symbols.lookup<func::FuncOp>(name))
-      if (Attribute symbol = entry->getAttr(kSymbol))
-        function->setAttr(kSymbol, symbol);
+    Attribute symbol = function->getAttr(kSymbol);
+    func::FuncOp shapes = getShapes(symbols, function);
+    if (symbol && shapes && shapes->hasAttr("polynest.shapes"))
+      shapes->setAttr(kSymbol, symbol);
   }
 }
 

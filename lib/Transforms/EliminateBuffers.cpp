@@ -881,8 +881,7 @@ struct EliminateBuffersPass : impl::EliminateBuffersBase<EliminateBuffersPass> {
     SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
-        runOn(function, symbols.lookup<func::FuncOp>(
-                            (function.getName() + "_shapes").str()));
+        runOn(function, getShapes(symbols, function));
   }
 
   void runOn(func::FuncOp function, func::FuncOp shapes) {

@@ -165,9 +165,8 @@ struct UnifySizesPass : impl::UnifySizesBase<UnifySizesPass> {
         ++numDeclined;
         continue;
       }
-      auto shapes =
-          symbols.lookup<func::FuncOp>((function.getName() + "_shapes").str());
-      unsigned replaced = SizeUnifier(function, shapes).run();
+      unsigned replaced =
+          SizeUnifier(function, getShapes(symbols, function)).run();
       if (replaced == 0)
         continue;
       numApplied += replaced;
