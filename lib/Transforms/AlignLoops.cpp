@@ -300,10 +300,7 @@ static AffineForOp emitAligned(Nest &producer, Nest &consumer,
   AffineForOp root;
   SmallVector<Value> loops;
   for (unsigned i = 0; i != digits.size(); ++i) {
-    AffineForOp model = producer.band[i];
-    auto loop = AffineForOp::create(
-        builder, loc, model.getLowerBoundOperands(), model.getLowerBoundMap(),
-        model.getUpperBoundOperands(), model.getUpperBoundMap());
+    AffineForOp loop = copyLoop(builder, loc, producer.band[i]);
     root = root ? root : loop;
     loops.push_back(loop.getInductionVar());
     builder.setInsertionPointToStart(loop.getBody());

@@ -254,11 +254,6 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
                                          ArrayRef<ReassociationIndices>{all});
 }
 
-static SmallVector<Value> lookUp(const IRMapping &mapping, ValueRange values) {
-  return llvm::map_to_vector(
-      values, [&](Value value) { return mapping.lookupOrDefault(value); });
-}
-
 /// How many points the blocks of a group hold: a full one and the last one.
 /// Empty if that is not known.
 static SmallVector<int64_t, 2> getBlockPoints(const LoopGroup &group) {

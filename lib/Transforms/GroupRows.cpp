@@ -412,13 +412,9 @@ static void group(RowNest &nest) {
     }
     SmallVector<Value> inits;
     for (IRMapping &mapping : rows)
-      for (Value init : loop.getInits())
-        inits.push_back(mapping.lookupOrDefault(init));
-    auto joint = AffineForOp::create(
-        builder, loop.getLoc(), loop.getLowerBoundOperands(),
-        loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-        loop.getUpperBoundMap(), loop.getStepAsInt(), inits,
-        [](OpBuilder &, Location, Value, ValueRange) {});
+      llvm::append_range(inits, lookUp(mapping, loop.getInits()));
+    AffineForOp joint =
+        copyLoop(builder, loop.getLoc(), loop, {}, inits, leaveEmpty);
     unsigned count = loop.getNumIterOperands();
     for (auto [row, mapping] : llvm::enumerate(rows)) {
       mapping.map(loop.getInductionVar(), joint.getInductionVar());
@@ -432,8 +428,7 @@ static void group(RowNest &nest) {
       copyForRows(inner, step);
     SmallVector<Value> yielded;
     for (IRMapping &mapping : rows)
-      for (Value value : loop.getYieldedValues())
-        yielded.push_back(mapping.lookupOrDefault(value));
+      llvm::append_range(yielded, lookUp(mapping, loop.getYieldedValues()));
     AffineYieldOp::create(inner, loop.getLoc(), yielded);
   }
   for (auto [op, buffer] : llvm::zip_equal(nest.buffers, buffers))

@@ -62,16 +62,9 @@ static void jamLoop(AffineForOp loop, OpBuilder &builder,
                     MutableArrayRef<IRMapping> maps) {
   SmallVector<Value> inits;
   for (IRMapping &map : maps)
-    for (Value init : loop.getInits())
-      inits.push_back(map.lookupOrDefault(init));
-  auto mapped = [&](ValueRange values) {
-    return llvm::map_to_vector(
-        values, [&](Value value) { return maps[0].lookupOrDefault(value); });
-  };
-  auto jammed = AffineForOp::create(
-      builder, loop.getLoc(), mapped(loop.getLowerBoundOperands()),
-      loop.getLowerBoundMap(), mapped(loop.getUpperBoundOperands()),
-      loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
+    llvm::append_range(inits, lookUp(map, loop.getInits()));
+  AffineForOp jammed =
+      copyLoop(builder, loop.getLoc(), loop, maps[0], inits, leaveEmpty);
   jammed->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
   unsigned count = loop.getNumIterOperands();
   for (auto [u, map] : llvm::enumerate(maps)) {
@@ -82,15 +75,12 @@ static void jamLoop(AffineForOp loop, OpBuilder &builder,
       map.map(loop.getResult(i), jammed.getResult(u * count + i));
     }
   }
-  Block *body = jammed.getBody();
-  if (!body->empty() && isa<AffineYieldOp>(body->back()))
-    body->back().erase();
-  OpBuilder inside = OpBuilder::atBlockEnd(body);
+  OpBuilder inside = OpBuilder::atBlockEnd(jammed.getBody());
   jamBlock(loop.getBody(), inside, maps);
   SmallVector<Value> yields;
   for (IRMapping &map : maps)
-    for (Value value : loop.getBody()->getTerminator()->getOperands())
-      yields.push_back(map.lookupOrDefault(value));
+    llvm::append_range(
+        yields, lookUp(map, loop.getBody()->getTerminator()->getOperands()));
   AffineYieldOp::create(inside, loop.getLoc(), yields);
 }
 

@@ -17,12 +17,6 @@ namespace polynest {
 /// next: one alone reads all that is left out.
 static constexpr int64_t leastBlocksOfSums = 4;
 
-AffineForOp copyLoop(OpBuilder &builder, Location loc, AffineForOp loop) {
-  return AffineForOp::create(
-      builder, loc, ValueRange(), builder.getConstantAffineMap(0),
-      loop.getUpperBoundOperands(), loop.getUpperBoundMap());
-}
-
 /// A buffer of the product's type, for each iteration of its loops; `blocks`
 /// rows of that, if there are any.
 static Value makeSums(OpBuilder &builder, MaskedProduct &product,
@@ -46,7 +40,7 @@ static Value makeSums(OpBuilder &builder, MaskedProduct &product,
 static void copyLoops(OpBuilder &builder, MaskedProduct &product,
                       SmallVectorImpl<Value> &place, IRMapping &mapping) {
   for (AffineForOp loop : product.loops) {
-    AffineForOp copy = copyLoop(builder, product.loop.getLoc(), loop);
+    AffineForOp copy = copyLoop(builder, product.loop.getLoc(), loop, mapping);
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     place.push_back(copy.getInductionVar());
     builder.setInsertionPointToStart(copy.getBody());

@@ -7,10 +7,6 @@
 
 namespace polynest {
 
-/// A loop that runs as often as `loop`.
-mlir::affine::AffineForOp copyLoop(mlir::OpBuilder &builder, mlir::Location loc,
-                                   mlir::affine::AffineForOp loop);
-
 /// The loop over blocks that each leave out the columns from `from` to `to`,
 /// if sums over what one leaves out and the next does not may be made once, in
 /// front of it: nothing in it moves or writes what they read, and there are

@@ -413,6 +413,22 @@ std::optional<uint64_t> getInnerFootprint(Block *block, unsigned &depth) {
 // Changes
 //===----------------------------------------------------------------------===//
 
+SmallVector<Value> lookUp(const IRMapping &mapping, ValueRange values) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
+AffineForOp copyLoop(OpBuilder &builder, Location loc, AffineForOp loop,
+                     const IRMapping &mapping, ValueRange inits,
+                     AffineForOp::BodyBuilderFn body) {
+  return AffineForOp::create(
+      builder, loc, lookUp(mapping, loop.getLowerBoundOperands()),
+      loop.getLowerBoundMap(), lookUp(mapping, loop.getUpperBoundOperands()),
+      loop.getUpperBoundMap(), loop.getStepAsInt(), inits, body);
+}
+
+void leaveEmpty(OpBuilder &, Location, Value, ValueRange) {}
+
 void composeIndices(Operation *root) {
   RewritePatternSet patterns(root->getContext());
   AffineApplyOp::getCanonicalizationPatterns(patterns, root->getContext());

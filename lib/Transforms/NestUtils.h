@@ -224,6 +224,24 @@ unsigned takeNests(
 // Changes
 //===----------------------------------------------------------------------===//
 
+/// What the mapping has for the values, themselves where it has nothing.
+llvm::SmallVector<mlir::Value> lookUp(const mlir::IRMapping &mapping,
+                                      mlir::ValueRange values);
+
+/// A loop with the bounds, their operands looked up in `mapping`, and the step
+/// of `loop`, none of its attributes, that carries `inits`. As that of any new
+/// loop its body is what `body` makes; without that it is empty, but for a
+/// terminator where nothing is carried.
+mlir::affine::AffineForOp
+copyLoop(mlir::OpBuilder &builder, mlir::Location loc,
+         mlir::affine::AffineForOp loop, const mlir::IRMapping &mapping = {},
+         mlir::ValueRange inits = {},
+         mlir::affine::AffineForOp::BodyBuilderFn body = nullptr);
+
+/// For loops whose body, with the terminator, is made later.
+void leaveEmpty(mlir::OpBuilder &, mlir::Location, mlir::Value,
+                mlir::ValueRange);
+
 /// Lets operations inside of `root` take in what computes their indices.
 void composeIndices(mlir::Operation *root);
 

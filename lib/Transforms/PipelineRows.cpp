@@ -382,11 +382,6 @@ static IRMapping mapSecond(OpBuilder &builder, const RowNest &nest,
   return mapping;
 }
 
-static SmallVector<Value> lookUp(ValueRange values, const IRMapping &mapping) {
-  return llvm::map_to_vector(
-      values, [&](Value value) { return mapping.lookupOrDefault(value); });
-}
-
 /// Runs the loops of the two parts in one: of each iteration the second part
 /// comes first.
 static void runJointly(OpBuilder &builder, const RowNest &nest,
@@ -397,12 +392,9 @@ static void runJointly(OpBuilder &builder, const RowNest &nest,
                                                  {nest.inFirst, &first}};
   SmallVector<Value> values;
   for (auto [loop, mapping] : parts)
-    llvm::append_range(values, lookUp(loop.getInits(), *mapping));
-  auto joint = AffineForOp::create(
-      builder, host.getLoc(), lookUp(host.getLowerBoundOperands(), row),
-      host.getLowerBoundMap(), lookUp(host.getUpperBoundOperands(), row),
-      host.getUpperBoundMap(), host.getStepAsInt(), values,
-      [](OpBuilder &, Location, Value, ValueRange) {});
+    llvm::append_range(values, lookUp(*mapping, loop.getInits()));
+  AffineForOp joint =
+      copyLoop(builder, host.getLoc(), host, row, values, leaveEmpty);
   joint->setDiscardableAttrs(host->getDiscardableAttrDictionary());
   OpBuilder inner = OpBuilder::atBlockBegin(joint.getBody());
   values.clear();
@@ -416,7 +408,7 @@ static void runJointly(OpBuilder &builder, const RowNest &nest,
       inner.clone(op, *mapping);
     llvm::append_range(
         values,
-        lookUp(loop.getBody()->getTerminator()->getOperands(), *mapping));
+        lookUp(*mapping, loop.getBody()->getTerminator()->getOperands()));
   }
   AffineYieldOp::create(inner, host.getLoc(), values);
 }
@@ -507,8 +499,7 @@ static void apply(const RowNest &nest) {
   int64_t shift = nest.leads ? 1 : 0;
   auto rows = AffineForOp::create(
       builder, loc, operands, mapOf(begin + 1 - shift), operands,
-      mapOf(end - shift), 1, lookUp(values, ahead),
-      [](OpBuilder &, Location, Value, ValueRange) {});
+      mapOf(end - shift), 1, lookUp(ahead, values), leaveEmpty);
   {
     OpBuilder inner = OpBuilder::atBlockBegin(rows.getBody());
     Value row = rows.getInductionVar();
@@ -520,7 +511,7 @@ static void apply(const RowNest &nest) {
     IRMapping second = mapSecond(inner, nest, outer, nest.leads ? row : other,
                                  rows.getRegionIterArgs());
     runBoth(inner, nest, first, second);
-    AffineYieldOp::create(inner, loc, lookUp(values, first));
+    AffineYieldOp::create(inner, loc, lookUp(first, values));
   }
   IRMapping last =
       mapSecond(builder, nest, outer, valueOf(end - 1), rows.getResults());

@@ -169,21 +169,14 @@ static bool mayRunByRows(const MemoryReduction &extremes,
 // Transform
 //===----------------------------------------------------------------------===//
 
-static AffineForOp copyLoop(OpBuilder &builder, AffineForOp loop,
-                            ValueRange inits) {
-  return AffineForOp::create(
-      builder, loop.getLoc(), loop.getLowerBoundOperands(),
-      loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-      loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
-}
-
 /// Writes the reduction of one row in front of the end of the block, with what
 /// `mapping` has in the place of what the nest computes.
 static AffineForOp carry(OpBuilder &builder, const MemoryReduction &reduction,
                          IRMapping mapping) {
   AffineForOp from = reduction.reductionLoop();
   const Accumulator &accumulator = reduction.accumulator();
-  AffineForOp loop = copyLoop(builder, from, reduction.init);
+  AffineForOp loop =
+      copyLoop(builder, from.getLoc(), from, mapping, reduction.init);
   IRMapping inside = mapping;
   inside.map(from.getInductionVar(), loop.getInductionVar());
   inside.map(accumulator.init, loop.getRegionIterArgs().front());
@@ -222,7 +215,7 @@ CarriedPlaces carryPlaces(AffineForOp root, DependenceAnalysis &dependences) {
   for (auto loops : llvm::zip_equal(extremes->nest.parallelLoops,
                                     places->nest.parallelLoops)) {
     auto [a, b] = std::tuple<AffineForOp, AffineForOp>(loops);
-    AffineForOp loop = copyLoop(builder, b, {});
+    AffineForOp loop = copyLoop(builder, b.getLoc(), b, second);
     first.map(a.getInductionVar(), loop.getInductionVar());
     second.map(b.getInductionVar(), loop.getInductionVar());
     if (!carried.root)

@@ -212,10 +212,7 @@ static void unrollTaps(AffineForOp taps, unsigned rows,
   SmallVector<Value> sums(taps.getInits());
   SmallVector<AffineForOp, 4> made;
   for (AffineForOp loop : llvm::drop_begin(band)) {
-    auto copy = AffineForOp::create(
-        builder, loop.getLoc(), loop.getLowerBoundOperands(),
-        loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-        loop.getUpperBoundMap(), loop.getStepAsInt(), sums);
+    AffineForOp copy = copyLoop(builder, loop.getLoc(), loop, {}, sums);
     copy->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
     for (IRMapping &map : maps)
       map.map(loop.getInductionVar(), copy.getInductionVar());

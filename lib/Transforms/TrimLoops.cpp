@@ -90,7 +90,7 @@ static void splitMask(ColumnMask &mask, Block *block) {
                                  loop.getUpperBoundOperands(),
                                  loop.getUpperBoundMap());
     } else {
-      copy = copyLoop(builder, loc, loop);
+      copy = copyLoop(builder, loc, loop, mapping);
     }
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     builder.setInsertionPointToStart(copy.getBody());

@@ -17,6 +17,7 @@
 #include "Transforms/Passes.h"
 
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -125,10 +126,7 @@ static void widen(Sum &sum) {
   IRMapping mapping;
   SmallVector<AffineForOp, 4> made;
   for (AffineForOp loop : sum.band) {
-    auto copy = AffineForOp::create(
-        builder, loop.getLoc(), loop.getLowerBoundOperands(),
-        loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-        loop.getUpperBoundMap(), loop.getStepAsInt(), carried);
+    AffineForOp copy = copyLoop(builder, loop.getLoc(), loop, mapping, carried);
     copy->setDiscardableAttrs(llvm::to_vector(loop->getDiscardableAttrs()));
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     carried = copy.getRegionIterArgs()[0];
