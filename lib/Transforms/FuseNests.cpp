@@ -327,9 +327,11 @@ private:
   /// Bytes that the nest writes and others read again only because it is fused
   /// with `other`; of readers behind both.
   uint64_t countStranded(NestGraph &graph, NestNode &nest, NestNode &other);
-  bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer,
+                 NestExpression &expression);
   /// Has each reader of a large buffer compute it, if that pays.
-  bool tryRecompute(NestGraph &graph, NestNode &producer, NestNode &consumer);
+  bool tryRecompute(NestGraph &graph, NestNode &producer, NestNode &consumer,
+                    NestExpression &expression);
   void inlineAt(NestGraph &graph, NestNode &producer, NestNode &consumer,
                 NestExpression &expression, ArrayRef<AffineLoadOp> loads);
   /// Puts the consumer in the loops of a contraction that it reads the result
@@ -494,15 +496,12 @@ void NestFuser::fuseBlock(Block *block) {
 }
 
 bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
-                          NestNode &consumer) {
-  std::optional<NestExpression> expression = matchExpression(producer);
-  if (!expression)
-    return false;
+                          NestNode &consumer, NestExpression &expression) {
   SmallVector<AffineLoadOp> loads;
   uint64_t redundantPercent = 0;
-  const char *why = whyNotInline(graph, producer, consumer, *expression, loads);
+  const char *why = whyNotInline(graph, producer, consumer, expression, loads);
   if (!why)
-    why = judgeInline(graph, *expression, loads, consumer, limits,
+    why = judgeInline(graph, expression, loads, consumer, limits,
                       redundantPercent);
   if (why) {
     decline(producer.op, consumer.op, why);
@@ -512,22 +511,21 @@ bool NestFuser::tryInline(NestGraph &graph, NestNode &producer,
          "producer's expression put in place of loads")
       << arg("loads", loads.size())
       << arg("redundant-percent", redundantPercent);
-  inlineAt(graph, producer, consumer, *expression, loads);
+  inlineAt(graph, producer, consumer, expression, loads);
   return true;
 }
 
 bool NestFuser::tryRecompute(NestGraph &graph, NestNode &producer,
-                             NestNode &consumer) {
-  std::optional<NestExpression> expression = matchExpression(producer);
+                             NestNode &consumer, NestExpression &expression) {
   SmallVector<AffineLoadOp> loads;
-  if (!expression || !outweighsBuffer(graph, producer, *expression, limits) ||
-      whyNotInline(graph, producer, consumer, *expression, loads))
+  if (!outweighsBuffer(graph, producer, expression, limits) ||
+      whyNotInline(graph, producer, consumer, expression, loads))
     return false;
   remark(RemarkKind::Applied, consumer.op->getLoc(), passName,
          "each reader of a large buffer computes it")
-      << arg("loads", loads.size()) << arg("cycles", expression->cycles);
+      << arg("loads", loads.size()) << arg("cycles", expression.cycles);
   vanishing.insert(producer.id);
-  inlineAt(graph, producer, consumer, *expression, loads);
+  inlineAt(graph, producer, consumer, expression, loads);
   return true;
 }
 
@@ -728,7 +726,8 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
     }
     NestNode &producer = *graph.getNode(id),
              &consumer = *graph.getNode(consumerId);
-    if (tryRecompute(graph, producer, consumer)) {
+    std::optional<NestExpression> expression = matchExpression(producer);
+    if (expression && tryRecompute(graph, producer, consumer, *expression)) {
       fusedId = consumer.id;
       return true;
     }
@@ -738,7 +737,8 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
     unsigned depth = chooseDepth(theirs, mine, cost, why);
     bool isFull =
         depth && depth == theirs.band.size() && depth == mine.band.size();
-    if (!isFull && tryInline(graph, producer, consumer)) {
+    if (!isFull && expression &&
+        tryInline(graph, producer, consumer, *expression)) {
       fusedId = consumer.id;
       return true;
     }
