@@ -92,11 +92,16 @@ typedef struct pn_target_info {
   int32_t divide_cycles;      /* from one division of vector_bits of f32 to the
                                  next, if the divider has nothing else to do;
                                  0: unknown */
+  int32_t row_requests;       /* 1: lines of a next row in memory are best asked
+                                 for in each loop along the row before it, of
+                                 all operands; 0: in the last, of one, or not
+                                 known */
+  int32_t reserved;
 } pn_target_info_t;
 
 PN_STATIC_ASSERT(sizeof(pn_target_cache_t) == 16, "size of pn_target_cache_t");
 #if UINTPTR_MAX == UINT64_MAX
-PN_STATIC_ASSERT(sizeof(pn_target_info_t) == 184, "size of pn_target_info_t");
+PN_STATIC_ASSERT(sizeof(pn_target_info_t) == 192, "size of pn_target_info_t");
 PN_STATIC_ASSERT(offsetof(pn_target_info_t, features) == 48, "features");
 PN_STATIC_ASSERT(offsetof(pn_target_info_t, caches) == 56, "caches");
 PN_STATIC_ASSERT(offsetof(pn_target_info_t, vector_bits) == 108, "vector_bits");
@@ -107,6 +112,8 @@ PN_STATIC_ASSERT(offsetof(pn_target_info_t, memory_mib_per_s) == 176,
                  "memory_mib_per_s");
 PN_STATIC_ASSERT(offsetof(pn_target_info_t, divide_cycles) == 180,
                  "divide_cycles");
+PN_STATIC_ASSERT(offsetof(pn_target_info_t, row_requests) == 184,
+                 "row_requests");
 #endif
 
 /* How create_host learns the usable share of the last level cache. */

@@ -30,6 +30,7 @@ typedef enum pn_number {
   NUMBER_STREAM_THRESHOLD,
   NUMBER_SHARED_SIZE,
   NUMBER_MEMORY_COST,
+  NUMBER_ROW_REQUESTS,
   NUMBER_COUNT
 } pn_number_t;
 
@@ -48,6 +49,7 @@ static const char *const number_options[NUMBER_COUNT] = {
     [NUMBER_STREAM_THRESHOLD] = "threshold-kib",
     [NUMBER_SHARED_SIZE] = "shared-size-kib",
     [NUMBER_MEMORY_COST] = "memory-cost",
+    [NUMBER_ROW_REQUESTS] = "row-requests",
 };
 
 #define TAKES(number) (1u << (NUMBER_##number))
@@ -121,6 +123,8 @@ static int64_t number_of(const pn_target_info_t *target, pn_number_t number) {
     return (int64_t)target->usable_llc_kib_per_core * target->cores;
   case NUMBER_MEMORY_COST:
     return pn_model_memory_cost(target);
+  case NUMBER_ROW_REQUESTS:
+    return target->row_requests;
   case NUMBER_COUNT:
     break;
   }
@@ -418,7 +422,8 @@ static const pn_pass_row_t s3_rows[] = {
     {.flag = "cse"},
     {.flag = "polynest-prefetch-rows",
      .anchor = ON_FUNC,
-     .numbers = TAKES(CACHE_SIZE) | TAKES(STREAM_THRESHOLD),
+     .numbers =
+         TAKES(CACHE_SIZE) | TAKES(STREAM_THRESHOLD) | TAKES(ROW_REQUESTS),
      .is_optimization = true},
     {.flag = "polynest-parallelize-nests",
      .anchor = ON_FUNC,

@@ -65,7 +65,8 @@ static const pn_target_field_t fields[] = {
     I32("l3_bytes_per_cycle", "bytes", RATES, l3_bytes_per_cycle, 0, 1024,
         false),
     I32("memory_mib_per_s", "MiB/s", RATES, memory_mib_per_s, 0, 1 << 24,
-        false)};
+        false),
+    I32("row_requests", "", RATES, row_requests, 0, 1, false)};
 
 static const char *const group_names[PN_TARGET_GROUP_COUNT] = {
     "llvm", "cores", "l1",     "l2",    "l3",    "usable", "vector",

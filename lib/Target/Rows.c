@@ -269,7 +269,8 @@ static const pn_target_row_t rows[] = {
               .l1_dtlb_entries = 72,
               .huge_page_bytes = 2 << 20,
               .l2_bytes_per_cycle = 32,
-              .l3_bytes_per_cycle = 32},
+              .l3_bytes_per_cycle = 32,
+              .row_requests = 1},
      .sources =
          {[PN_TARGET_GROUP_LLVM] = LLVM_SOURCE,
           [PN_TARGET_GROUP_CORES] = "AMD, EPYC 9654",
@@ -288,7 +289,9 @@ static const pn_target_row_t rows[] = {
           [PN_TARGET_GROUP_PORTS] = "AMD 57647: 2 loads and 1 store of 32 "
                                     "bytes, so 1 load of 64 and half a store",
           [PN_TARGET_GROUP_PAGES] = "AMD 57647: L1 DTLB 72, any page size",
-          [PN_TARGET_GROUP_RATES] = "AMD 57647: 32 bytes a cycle, peak"}},
+          [PN_TARGET_GROUP_RATES] =
+              "AMD 57647: 32 bytes a cycle, peak; requests: "
+              "norms of rows, measured"}},
 
     {.info = {.struct_size = sizeof(pn_target_info_t),
               .kind = PN_TARGET_KIND_CPU,

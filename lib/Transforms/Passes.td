@@ -901,7 +901,10 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     that reads it again and computes functions of it asks for the same places of
     the next row, one a cache line, into the second-level cache: memory would
     stand still meanwhile. Where no loop computes functions, the last one that
-    reads the row again does, of one operand. For operands that are larger than the core's own
+    reads the row again does, of one operand; or, with `row-requests` and for operands
+    that no cache holds, all loops along the row do, of two operands, and a place of
+    each page of a row 16 KiB behind the next is asked for in front of the first that
+    reads it. For operands that are larger than the core's own
     cache, with rows of up to a quarter of it, that the nest does not write.
 
     A loop that computes functions of vectors that no earlier loop has read asks
@@ -936,7 +939,9 @@ def PrefetchRows : Pass<"polynest-prefetch-rows", "mlir::func::FuncOp"> {
     Option<"cacheSizeKib", "cache-size-kib", "uint64_t", /*default=*/"512",
            "Cache that one core has for itself, 16 to 1048576">,
     Option<"thresholdKib", "threshold-kib", "uint64_t", /*default=*/"32768",
-           "Least size of an operand that no cache holds, 0 to 2^32; 0: none is">
+           "Least size of an operand that no cache holds, 0 to 2^32; 0: none is">,
+    Option<"rowRequests", "row-requests", "uint64_t", /*default=*/"0",
+           "1: requests for rows of memory pay in each loop along them; 0: in the last">
   ];
   let statistics = [
     Statistic<"numApplied", "num-applied", "Operands asked for ahead">,
