@@ -3,8 +3,9 @@
 //
 // What: moves every outermost marked `affine.parallel` into a private function
 // over a range [begin, end) of its iterations and calls it with the whole one;
-// moves every other outermost nest into a private function and calls it; and
-// keeps one of several functions that are equal.
+// moves every other outermost nest into a private function and calls it, nests
+// that only fill memory, one behind the other, such as those of a border, into
+// one; and keeps one of several functions that are equal.
 // Legal: a marked loop has one dimension, step 1 and no reductions; a nest has
 // no results. Others are left in place.
 // Profitable always: the mark is S3's decision, and LLVM's time grows faster
@@ -195,15 +196,54 @@ static func::FuncOp outlineParallel(AffineParallelOp loop, func::FuncOp parent,
   return kernel;
 }
 
-/// Replaces a serial nest by a call of a function that holds it.
-static func::FuncOp outlineSerial(Operation *nest, func::FuncOp parent,
-                                  StringRef name) {
-  Location loc = nest->getLoc();
+/// True for a nest that stores what is there before it, and whose time nobody
+/// takes.
+static bool isFill(Operation *nest) {
+  return !nest->hasAttr(kNest) &&
+         !nest->walk([](Operation *op) {
+                bool belongs = isa<AffineForOp, AffineParallelOp, AffineStoreOp,
+                                   AffineVectorStoreOp, AffineApplyOp>(op) ||
+                               matchPattern(op, m_Constant()) ||
+                               op->hasTrait<OpTrait::IsTerminator>();
+                return belongs ? WalkResult::advance()
+                               : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// Adds the second to nests that fill, if it does, too, and all between them,
+/// which may be constants and single stores.
+static bool goOnFilling(SmallVectorImpl<Operation *> &nests,
+                        Operation *second) {
+  Operation *first = nests.back();
+  if (first->getBlock() != second->getBlock() || !isFill(first) ||
+      !isFill(second))
+    return false;
+  SmallVector<Operation *> between;
+  Operation *op = first->getNextNode();
+  for (; op && op != second; op = op->getNextNode()) {
+    if (isa<AffineStoreOp, AffineVectorStoreOp>(op))
+      between.push_back(op);
+    else if (!matchPattern(op, m_Constant()))
+      return false;
+  }
+  if (!op)
+    return false;
+  nests.append(between);
+  nests.push_back(second);
+  return true;
+}
+
+/// Replaces serial nests by a call of a function that holds them, at the last.
+static func::FuncOp outlineSerial(ArrayRef<Operation *> nests,
+                                  func::FuncOp parent, StringRef name) {
+  Location loc = nests.front()->getLoc();
   func::FuncOp kernel = makeKernel(parent, loc, name, {});
-  OpBuilder builder(nest);
+  OpBuilder builder(nests.back());
   auto call = func::CallOp::create(builder, loc, kernel, ValueRange());
-  numberCall(call, takeNumber(nest));
-  nest->moveBefore(kernel.getBody().front().getTerminator());
+  numberCall(call, takeNumber(nests.front()));
+  for (Operation *nest : nests)
+    nest->moveBefore(kernel.getBody().front().getTerminator());
   SmallVector<Value> captures = addCaptures(kernel);
   markDistinctArguments(kernel, captures, /*first=*/0);
   call->setOperands(captures);
@@ -293,18 +333,31 @@ struct OutlineKernelsPass : impl::OutlineKernelsBase<OutlineKernelsPass> {
     });
     SymbolTable symbols(getOperation());
     unsigned counter = 0;
-    for (Operation *nest : nests) {
+    for (ArrayRef<Operation *> rest(nests); !rest.empty();) {
       std::string name;
       do
         name = (function.getName() + "_kernel" + Twine(counter++)).str();
       while (symbols.lookup(name));
-      auto loop = dyn_cast<AffineParallelOp>(nest);
-      kernels.push_back(loop && loop->hasAttr(kGrain) &&
-                                reasonToDecline(loop).empty()
-                            ? outlineParallel(loop, function, name)
-                            : outlineSerial(nest, function, name));
+      Operation *nest = rest.front();
+      rest = rest.drop_front();
+      if (isMarked(nest)) {
+        kernels.push_back(
+            outlineParallel(cast<AffineParallelOp>(nest), function, name));
+      } else {
+        SmallVector<Operation *> together{nest};
+        while (!rest.empty() && !isMarked(rest.front()) &&
+               goOnFilling(together, rest.front()))
+          rest = rest.drop_front();
+        kernels.push_back(outlineSerial(together, function, name));
+      }
       ++numApplied;
     }
+  }
+
+  /// True for a loop that becomes a kernel over a range.
+  static bool isMarked(Operation *op) {
+    auto loop = dyn_cast<AffineParallelOp>(op);
+    return loop && loop->hasAttr(kGrain) && reasonToDecline(loop).empty();
   }
 
   /// True if a marked loop inside is to become a kernel itself, or has become
@@ -312,11 +365,9 @@ struct OutlineKernelsPass : impl::OutlineKernelsBase<OutlineKernelsPass> {
   static bool holdsMarked(Operation *op) {
     return op
         ->walk([&](Operation *inner) {
-          auto loop = dyn_cast<AffineParallelOp>(inner);
-          bool isMarked = loop && loop != op && loop->hasAttr(kGrain) &&
-                          reasonToDecline(loop).empty();
-          return isMarked || isa<func::CallOp>(inner) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
+          return (inner != op && isMarked(inner)) || isa<func::CallOp>(inner)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
         })
         .wasInterrupted();
   }

@@ -85,7 +85,8 @@ def OutlineKernels : Pass<"polynest-outline-kernels", "mlir::ModuleOp"> {
     Turns every `affine.parallel` with `polynest.grain` that is nested in no
     other such loop into a private function `@<entry>_kernel<K>(%begin: index,
     %end: index, captures...)` and a call of it over the full range, and every
-    other outermost nest into one without range and grain. Constants and views
+    other outermost nest into one without range and grain, several that only
+    fill memory, one behind the other, into one. Constants and views
     are rematerialized in the kernel rather than captured. Of equal kernels one
     is kept.
 

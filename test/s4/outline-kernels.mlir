@@ -4,8 +4,10 @@
 // nest is a kernel without range and grain (@serial); a marked loop in a nest
 // is outlined where it stands (@inner); equal kernels are one (@equal), but not
 // ones that differ in grain (@grain); names avoid those that are taken
-// (@taken). Arguments that overlap no other are marked (@distinct). A second
-// run changes nothing.
+// (@taken). Arguments that overlap no other are marked (@distinct). Nests that fill,
+// one behind the other, are one kernel with what is stored between them (@fills), up
+// to one that reads (@apart), that is marked, or whose time is taken (@timed). A
+// second run changes nothing.
 // RUN: polynest-opt %s --split-input-file --polynest-outline-kernels > %t.once
 // RUN: FileCheck %s < %t.once
 // RUN: polynest-opt %t.once --split-input-file --polynest-outline-kernels | diff %t.once -
@@ -160,5 +162,75 @@ func.func @distinct(%a: memref<8xf32>, %b: memref<8xf32>,
     %z = arith.addf %x, %y : f32
     affine.store %z, %r[%i] : memref<8xf32>
   } {polynest.grain = 1 : i64}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @fills
+//   CHECK-NOT: affine.store
+//       CHECK: call @fills_kernel0(
+//   CHECK-NOT: affine.store
+//       CHECK: call @fills_kernel1(
+//  CHECK-NEXT: return
+// CHECK-LABEL: func private @fills_kernel1
+// CHECK-LABEL: func private @fills_kernel0
+//       CHECK: affine.for %{{.+}} = 0 to 4
+//       CHECK:   affine.store
+//       CHECK: affine.store %{{.+}}[8]
+//       CHECK: affine.for %{{.+}} = 0 to 9
+//       CHECK:   affine.store
+//       CHECK: return
+func.func @fills(%x: f32, %a: memref<9xf32>, %b: memref<9xf32> {polynest.result}) {
+  affine.for %i = 0 to 4 {
+    affine.store %x, %a[%i] : memref<9xf32>
+  }
+  %zero = arith.constant 0.0 : f32
+  affine.store %zero, %a[8] : memref<9xf32>
+  affine.for %i = 0 to 9 {
+    affine.store %zero, %b[%i] : memref<9xf32>
+  }
+  affine.parallel (%i) = (0) to (4) {
+    affine.store %x, %a[%i + 4] : memref<9xf32>
+  } {polynest.grain = 1 : i64}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @apart
+//       CHECK: call @apart_kernel0
+//       CHECK: affine.load
+//       CHECK: call @apart_kernel1
+//       CHECK: call @apart_kernel2
+//       CHECK: return
+func.func @apart(%x: f32, %a: memref<9xf32>, %b: memref<9xf32> {polynest.result}) {
+  affine.for %i = 0 to 4 {
+    affine.store %x, %a[%i] : memref<9xf32>
+  }
+  %y = affine.load %a[1] : memref<9xf32>
+  affine.for %i = 0 to 5 {
+    affine.store %y, %a[%i + 4] : memref<9xf32>
+  }
+  affine.for %i = 0 to 9 {
+    %z = affine.load %a[%i] : memref<9xf32>
+    affine.store %z, %b[%i] : memref<9xf32>
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @timed
+//       CHECK: call @timed_kernel0{{.*}} {polynest.nest = 0 : i64}
+//       CHECK: call @timed_kernel1{{.*}} {polynest.nest = 1 : i64}
+//       CHECK: return
+func.func @timed(%x: f32, %a: memref<9xf32>, %b: memref<9xf32> {polynest.result}) {
+  affine.for %i = 0 to 4 {
+    affine.store %x, %a[%i] : memref<9xf32>
+  } {polynest.nest = 0 : i64}
+  affine.for %i = 0 to 9 {
+    affine.store %x, %b[%i] : memref<9xf32>
+  } {polynest.nest = 1 : i64}
   return
 }
