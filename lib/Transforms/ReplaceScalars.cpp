@@ -7,22 +7,24 @@
 // reduction loops. (b) Stored and loaded values are forwarded to later loads of
 // the same location, stores that are overwritten unread, and stores of what the
 // location already holds, are erased. (c) What a loop carries twice, such as
-// the same sum of two operations, it carries once. Legal when: (a) nothing else
-// in the loop may touch the location, and the location exists also if the loop
-// does not run: it runs at least once, or the location is accessed beside the
-// loop, or its index is in bounds by constant ranges; otherwise the loop is put
-// under an affine.if that asks whether it runs. (b) is decided within one
-// block; a region inside it that may write the location ends the value's life,
-// one that may read it keeps the store. (c) Both begin with one value, and if
-// both are the same in an iteration, what follows them is computed alike, by
-// operations without effects: then they are the same in all, to the bit. Loads
-// are the same where (b) made them one. Profitable always: a load and a store
-// an iteration become none, two computations one. Limits: accesses under a
-// condition in the loop are not promoted; loops are affine.for; values are
-// matched by equal memref and composed index map; for (c) order of operands
-// counts, and values are compared with the first few others. Cost: operations
-// times nesting depth for (a); for (b) operations times the live values of one
-// block; for (c) operations times nesting depth times carried values.
+// the same sum of two operations, it carries once.
+// Legal when: (a) nothing else in the loop may touch the location, and the
+// location exists also if the loop does not run: it runs at least once, or the
+// location is accessed beside the loop, or its index is in bounds by constant
+// ranges; otherwise the loop is put under an affine.if that asks whether it
+// runs. (b) is decided within one block; a region inside it that may write the
+// location ends the value's life, one that may read it keeps the store. (c)
+// Both begin with one value, and if both are the same in an iteration, what
+// follows them is computed alike, by operations without effects: then they are
+// the same in all, to the bit. Loads are the same where (b) made them one.
+// Profitable always: a load and a store an iteration become none, two
+// computations one.
+// Limits: accesses under a condition in the loop are not promoted; loops are
+// affine.for; values are matched by equal memref and composed index map; order
+// of operands counts for (c), which compares with the first few others.
+// Cost: operations times nesting depth for (a); for (b) operations times the
+// live values of one block; for (c) operations times nesting depth times values
+// that are carried.
 //===----------------------------------------------------------------------===//
 
 #include "Transforms/Passes.h"
@@ -31,6 +33,7 @@
 #include "Analysis/Aliasing.h"
 #include "Support/EraseDead.h"
 #include "Support/Remark.h"
+#include "Transforms/NestUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/AffineValueMap.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
@@ -551,10 +554,8 @@ static void mergeCarriedBy(AffineForOp loop, IRRewriter &rewriter) {
     yields.push_back(loop.getYieldedValues()[kept]);
   }
   rewriter.setInsertionPoint(loop);
-  auto merged =
-      AffineForOp::create(rewriter, loop.getLoc(), loop.getLowerBoundOperands(),
-                          loop.getLowerBoundMap(), loop.getUpperBoundOperands(),
-                          loop.getUpperBoundMap(), loop.getStepAsInt(), inits);
+  AffineForOp merged =
+      copyLoop(rewriter, loop.getLoc(), loop, /*mapping=*/{}, inits);
   merged->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   SmallVector<Operation *> dead;
   SmallVector<Value> arguments(loop.getBody()->getNumArguments());
