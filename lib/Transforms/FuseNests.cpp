@@ -326,7 +326,8 @@ private:
                    NestNode &reader, std::optional<NestExpression> &expression);
   /// Bytes that the nest writes and others read again only because it is fused
   /// with `other`; of readers behind both.
-  uint64_t countStranded(NestGraph &graph, NestNode &nest, NestNode &other);
+  uint64_t countStranded(NestGraph &graph, NestNode &nest, NestNode &other,
+                         std::optional<NestExpression> &expression);
   bool tryInline(NestGraph &graph, NestNode &producer, NestNode &consumer,
                  NestExpression &expression);
   /// Has each reader of a large buffer compute it, if that pays.
@@ -662,9 +663,9 @@ NestFuser::askReader(NestGraph &graph, NestNode &nest, NestNode &other,
 }
 
 uint64_t NestFuser::countStranded(NestGraph &graph, NestNode &nest,
-                                  NestNode &other) {
+                                  NestNode &other,
+                                  std::optional<NestExpression> &expression) {
   uint64_t bytes = 0;
-  std::optional<NestExpression> expression = matchExpression(nest);
   for (Value base : nest.writes) {
     auto alloc = base.getDefiningOp<memref::AllocOp>();
     SmallVector<NestNode *> readers = graph.readersOf(base);
@@ -750,14 +751,17 @@ bool NestFuser::fuseWithAny(NestGraph &graph, unsigned consumerId,
       refused.insert({id, consumer.id});
       continue;
     }
-    if (readersWait && !cost.flows &&
-        saturatingAdd(countStranded(graph, producer, consumer),
-                      countStranded(graph, consumer, producer)) >
-            cost.savedBytes) {
-      decline(producer.op, consumer.op,
-              "readers of what both write have their chance first");
-      hasWaited = true;
-      continue;
+    if (readersWait && !cost.flows) {
+      std::optional<NestExpression> own = matchExpression(consumer);
+      uint64_t stranded =
+          saturatingAdd(countStranded(graph, producer, consumer, expression),
+                        countStranded(graph, consumer, producer, own));
+      if (stranded > cost.savedBytes) {
+        decline(producer.op, consumer.op,
+                "readers of what both write have their chance first");
+        hasWaited = true;
+        continue;
+      }
     }
     remark(RemarkKind::Applied, consumer.op->getLoc(), passName, "nests fused")
         << arg("depth", depth) << arg("saved-bytes", cost.savedBytes)
