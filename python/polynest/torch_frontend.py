@@ -131,6 +131,9 @@ class RegionRefused(Exception):
 _NEVER = {
     aten.mkldnn_rnn_layer.default: "oneDNN's own op",
     aten._linalg_det.default: "torch-mlir computes it without permutations",
+    # Of unknown length: torch_decompositions replaces the others.
+    aten.logcumsumexp.default: "torch-mlir takes exponentials of what may be "
+    "large",
 }
 
 
@@ -183,9 +186,6 @@ def refusal(node: torch.fx.Node) -> str | None:
         return "which value goes where depends on a mask"
     if target is aten.where.self and node.args[1] is node.args[2]:
         return "torch-mlir takes a choice of equals for one of them"
-    if target is aten.logcumsumexp.default:
-        # torch_decompositions has replaced those of known length.
-        return "torch-mlir takes exponentials of what may be large"
     if target in BAGS and has_padded_bags(node):
         return "torch-mlir forgets padding and weights of bags"
     if _mistakes_weights(node):
