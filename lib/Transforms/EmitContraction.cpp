@@ -2975,10 +2975,10 @@ Value Emitter::emit() {
   {
     OpBuilder::InsertionGuard guard(builder);
     openBlocks(decision.depth);
-    bool isPacked = isAhead || decision.columnLoad;
-    if (!isPacked && decision.transposes)
+    bool isReady = isAhead || decision.columnLoad;
+    if (!isReady && decision.transposes)
       packTransposed(columns, decision.depth);
-    else if (!isPacked)
+    else if (!isReady)
       pack(columns, decision.columnSide(), decision.depth, decision.columns);
     if (decision.packsRuns && decision.rowMode == RowMode::PackedByRow)
       packRowRuns(rows);
